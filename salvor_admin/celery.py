@@ -1,0 +1,15 @@
+"""The clock: which task looks at the rows how often. The rows are the queue; a lost message loses nothing."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "salvor_admin.settings")
+
+app = Celery("salvor_admin")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+app.conf.beat_schedule = {
+    "notice-lapsed-leases": {"task": "ledger.notice_lapsed_leases", "schedule": 15.0},
+}

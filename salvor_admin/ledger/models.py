@@ -1,0 +1,219 @@
+"""Runs, their events, and what stands beside the log: intents, reports, decisions. History only grows."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import CheckConstraint, F, Q, UniqueConstraint
+
+
+class Run(models.Model):
+    """One run's folded head and its lease. The log is the truth; the head is what the next write is judged by."""
+
+    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="runs")
+    run_id = models.UUIDField()
+    opened_at = models.DateTimeField()
+    opened_by = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+")
+    record_prompts = models.BooleanField(default=False)
+
+    # The head. Zero events: opened, but not in any list.
+    next_seq = models.PositiveBigIntegerField(default=0)
+    state = models.CharField(max_length=24, default="not_started")
+    # Canonical JSON of the status object, without what depends on the clock.
+    status = models.TextField(default='{"state":"not_started"}')
+    # Canonical JSON of the pending object; null when nothing is pending.
+    pending = models.TextField(null=True)
+    pending_seq = models.PositiveBigIntegerField(null=True)
+    open_sleep = models.BooleanField(default=False)
+    terminal = models.BooleanField(default=False)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    step_count = models.PositiveBigIntegerField(default=0)
+    agent_def_hash = models.TextField(null=True)
+    labels = models.TextField(null=True)
+    first_recorded_at = models.DateTimeField(null=True)
+    last_recorded_at = models.DateTimeField(null=True)
+
+    # The lease: a hash, never the token; judged by the database's clock.
+    lease_hash = models.BinaryField(max_length=32, null=True)
+    lease_seen_at = models.DateTimeField(null=True)
+    lease_ttl_seconds = models.PositiveIntegerField(null=True)
+    last_driver = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["workspace", "run_id"], name="one_run_per_id"),
+            CheckConstraint(
+                condition=Q(next_seq=0, first_recorded_at__isnull=True)
+                | Q(next_seq__gt=0, first_recorded_at__isnull=False),
+                name="run_head_has_times",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "first_recorded_at", "run_id"],
+                condition=Q(next_seq__gt=0),
+                name="runs_by_first_event",
+            ),
+            models.Index(
+                fields=["workspace", "state", "first_recorded_at", "run_id"],
+                condition=Q(next_seq__gt=0),
+                name="runs_by_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.run_id)
+
+
+class Event(models.Model):
+    """One stored event. `payload` is canonical text made once at intake."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events")
+    seq = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=40)
+    payload = models.TextField()
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["run", "seq"], name="one_event_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind}"
+
+
+class Intent(models.Model):
+    """A client-performed call written down before it happened, and what became of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="intents")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="intents")
+    seq = models.PositiveBigIntegerField()
+    tool = models.TextField()
+    effect = models.CharField(max_length=12)
+    idempotency_key = models.CharField(max_length=71)
+    revision = models.ForeignKey("reviews.Revision", on_delete=models.PROTECT, related_name="intents")
+    publication = models.PositiveIntegerField()
+    runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="intents")
+    recorded_at = models.DateTimeField()
+    waits_at = models.DateTimeField()
+    # open, then one of: completed (the client's report), settled (a person), copied (answered from the record), abandoned.
+    standing = models.CharField(max_length=12, default="open")
+    closed_at = models.DateTimeField(null=True)
+    refusals = models.PositiveIntegerField(default=0)
+    # SHA-256 over the tool and its identity fields (else its pinned ones), without the run: likely duplicates share it.
+    likeness = models.BinaryField(max_length=32, null=True)
+    # Pinned and identity fields by name with their raw values, for lists and search; never for digests.
+    subject = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["run", "seq"], name="one_intent_per_position"),
+            UniqueConstraint(fields=["run"], condition=Q(standing="open"), name="one_open_intent_per_run"),
+            CheckConstraint(
+                condition=Q(standing__in=["open", "completed", "settled", "copied", "abandoned"]),
+                name="intent_standing_is_known",
+            ),
+            CheckConstraint(
+                condition=Q(standing="open", closed_at__isnull=True) | ~Q(standing="open") & Q(closed_at__isnull=False),
+                name="intent_closed_has_a_time",
+            ),
+            CheckConstraint(condition=Q(effect__in=["read", "idempotent", "write"]), name="intent_effect_is_known"),
+        ]
+        indexes = [
+            models.Index(fields=["run", "idempotency_key", "seq"], name="intents_by_key"),
+            models.Index(fields=["workspace", "waits_at", "id"], condition=Q(standing="open"), name="intents_waiting"),
+            models.Index(
+                fields=["workspace", "tool", "waits_at", "id"],
+                condition=Q(standing="open"),
+                name="intents_waiting_tool",
+            ),
+            models.Index(
+                fields=["workspace", "runtime", "waits_at", "id"],
+                condition=Q(standing="open"),
+                name="intents_waiting_runtime",
+            ),
+            models.Index(
+                fields=["workspace", "likeness"], condition=Q(likeness__isnull=False), name="intents_by_likeness"
+            ),
+            models.Index(fields=["workspace", "tool", "recorded_at"], name="intents_by_tool"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool} at {self.seq}"
+
+
+class Report(models.Model):
+    """A refused report: evidence, never history. `body` is what came, byte for byte."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    intent = models.ForeignKey(Intent, on_delete=models.PROTECT, related_name="reports")
+    runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+")
+    body = models.BinaryField()
+    # Canonical text of the reported output or error; null when the body held neither.
+    output = models.TextField(null=True)
+    error = models.TextField(null=True)
+    code = models.CharField(max_length=60)
+    message = models.TextField()
+    received_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["intent", "received_at"], name="reports_by_intent")]
+
+    def __str__(self) -> str:
+        return f"{self.code} at {self.received_at}"
+
+
+class Decision(models.Model):
+    """What a runtime was told when it asked whether a call is allowed. `call_id` is its own name for the call."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="decisions")
+    runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("reviews.Document", on_delete=models.PROTECT, related_name="+")
+    run = models.TextField()
+    call_id = models.TextField()
+    tool = models.TextField()
+    arguments = models.TextField()
+    arguments_digest = models.CharField(max_length=71)
+    labels = models.TextField()
+    decision = models.CharField(max_length=8)
+    code = models.CharField(max_length=60)
+    reason = models.TextField()
+    told = models.TextField(null=True)
+    grant_revision = models.ForeignKey("reviews.Revision", on_delete=models.PROTECT, null=True, related_name="+")
+    publication = models.PositiveIntegerField()
+    decided_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["runtime", "agent", "run", "call_id"], name="one_decision_per_call"),
+            CheckConstraint(condition=Q(decision__in=["allow", "refuse", "hold"]), name="decision_is_known"),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "agent", "tool", "-decided_at"], name="decisions_by_tool"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decision} {self.call_id}"
+
+
+class LeaseEnd(models.Model):
+    """How a lease ended, for the run's page: released, lapsed and taken over, or dropped by a settlement."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="lease_ends")
+    runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+")
+    how = models.CharField(max_length=12)
+    seen_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            CheckConstraint(condition=Q(how__in=["released", "lapsed", "dropped"]), name="lease_end_is_known"),
+            CheckConstraint(condition=Q(ended_at__gte=F("seen_at")), name="lease_ends_after_it_was_seen"),
+        ]
+        indexes = [models.Index(fields=["run", "ended_at"], name="lease_ends_by_run")]
+
+    def __str__(self) -> str:
+        return self.how

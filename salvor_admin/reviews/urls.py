@@ -1,0 +1,8 @@
+"""Routes of reviews."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+app_name = "reviews"
+urlpatterns: list[URLPattern | URLResolver] = []
