@@ -5,23 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from salvor_admin.domain.strict_json import Json, fits
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 _string = json.encoder.encode_basestring
 
-# What Python may spell otherwise: an exponent of one digit padded to two, and an integer that is a double here.
-_OTHERWISE = re.compile(r"e-0|[0-9]{19}")
+
+def _no_json(value: object) -> NoReturn:
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+# JSONEncoder.encode builds one of these for every call.
+_chunks = json.encoder.c_make_encoder(None, _no_json, _string, None, ":", ",", True, False, False)  # type: ignore[attr-defined]
+_LONG_INTEGER = re.compile(r"[:,\[]-?[0-9]{19}")
+
+
+def _encode(value: Json) -> str:
+    return "".join(_chunks(value, 0))
 
 
 def text(value: Json) -> str:
     """Salvor's canonical text (contract 7.4)."""
     quick = _encode(value)
-    if _OTHERWISE.search(quick) is None:
-        return quick
-    return _slow(value)
+    # Python pads a small exponent to two digits, and keeps integers that are doubles here.
+    if "e-0" in quick or type(value) is int or _LONG_INTEGER.search(quick) is not None:
+        return _slow(value)
+    return quick
 
 
 def _slow(value: Any) -> str:
