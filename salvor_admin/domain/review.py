@@ -155,7 +155,7 @@ def decide_submit(request: RequestFacts, actor: ActorFacts) -> Transition:
     )
     if not request.items:
         raise Refusal("nothing_to_review", "A change request without items changes nothing; add a document to it.")
-    stale = [item.label or item.key for item in request.items if not item.base_is_live]
+    stale = [item.label or item.key for item in stale_items(request)]
     if stale:
         raise Refusal(
             "stale_base",
@@ -231,6 +231,13 @@ def decide_publish(request: RequestFacts, actor: ActorFacts, *, digest: str | No
             "stale_digest",
             "The content changed since it was shown to you; nothing was published. Reload and look again.",
             details={"digest": request.digest},
+        )
+    moved = [item.label or item.key for item in stale_items(request)]
+    if moved:
+        raise Refusal(
+            "stale_base",
+            f"Something newer is live of {', '.join(moved)}; nothing was published. Save a revision based on it first.",
+            details={"state": request.state.value},
         )
     if standing_approvals(request) < request.quorum:
         raise Refusal(

@@ -58,7 +58,7 @@ class Person(AbstractBaseUser):
 
     class Meta:
         constraints = [
-            # Ana@x and ana@x are one person: who wrote a thing is decided by id, so no second spelling may make a second id.
+            # Ana@x and ana@x are one person: who wrote a thing is told by id, so a second spelling makes no second id.
             UniqueConstraint(Lower("username"), name="one_person_per_username"),
         ]
 

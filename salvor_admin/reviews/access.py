@@ -1,0 +1,57 @@
+"""Fetching what this actor may touch; hidden and missing look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from salvor_admin.domain.refusals import Refusal
+from salvor_admin.people.access import Actor
+from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Document
+
+
+def document(actor: Actor, document_id: UUID) -> Document:
+    found = (
+        Document.objects.select_related("live_revision").filter(workspace_id=actor.workspace_id, pk=document_id).first()
+    )
+    if found is None:
+        raise Refusal("not_found", "There is no such document in this workspace.")
+    return found
+
+
+def documents_for_change(actor: Actor, document_ids: Iterable[UUID]) -> list[Document]:
+    """These documents, locked in one order so that two changes never wait for each other in a ring."""
+    wanted = set(document_ids)
+    rows = list(
+        Document.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("live_revision")
+        .filter(workspace_id=actor.workspace_id, pk__in=wanted)
+        .order_by("pk")
+    )
+    if len(rows) != len(wanted):
+        raise Refusal("not_found", "There is no such document in this workspace.", place="items")
+    return rows
+
+
+def change_request(actor: Actor, request_id: UUID) -> ChangeRequest:
+    found = (
+        ChangeRequest.objects.select_related("created_by", "submitted_by")
+        .filter(workspace_id=actor.workspace_id, pk=request_id)
+        .first()
+    )
+    if found is None:
+        raise Refusal("not_found", "There is no such change request in this workspace.")
+    return found
+
+
+def change_request_for_decision(actor: Actor, request_id: UUID) -> ChangeRequest:
+    """The change request with its documents, locked: the request first, then the documents by id."""
+    found = (
+        ChangeRequest.objects.select_for_update(of=("self",), no_key=True)
+        .filter(workspace_id=actor.workspace_id, pk=request_id)
+        .first()
+    )
+    if found is None:
+        raise Refusal("not_found", "There is no such change request in this workspace.")
+    documents_for_change(actor, ChangeItem.objects.filter(request=found).values_list("document_id", flat=True))
+    return found

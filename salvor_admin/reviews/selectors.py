@@ -1,0 +1,174 @@
+"""Every read of documents and change requests that a rule, a page or a serializer needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from salvor_admin.domain import review
+from salvor_admin.domain.findings.finding import RULE_SET, Severity
+from salvor_admin.domain.rights import Role
+from salvor_admin.people.models import Membership
+from salvor_admin.reviews.models import (
+    Acknowledgement,
+    ChangeItem,
+    ChangeRequest,
+    Document,
+    Finding,
+    Publication,
+    Revision,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDetail:
+    """A change request with everything that is read with it."""
+
+    request: ChangeRequest
+    items: list[ChangeItem]
+    verdicts: list[Verdict]
+    findings: list[Finding]
+    facts: review.RequestFacts
+    acknowledgements: list[Acknowledgement] = field(default_factory=list)
+
+
+def items_of(request: ChangeRequest) -> list[ChangeItem]:
+    """A request's items by document label, with both revisions and their authors."""
+    return list(
+        ChangeItem.objects.filter(request=request)
+        .select_related("document", "document__live_revision", "revision", "revision__author", "base")
+        .order_by("document__kind", "document__label", "document_id")
+    )
+
+
+def authors_of(items: Iterable[ChangeItem], request: ChangeRequest) -> dict[int, frozenset[int]]:
+    """Per item: who wrote a revision after its base up to the one submitted (design 11, rights).
+
+    A roll-back and a removal write nothing, so whoever proposed them counts as their author.
+    """
+    items = list(items)
+    spans: dict[UUID, list[tuple[int, int]]] = defaultdict(list)
+    for number, document_id, author_id in (
+        Revision.objects.filter(document__in=[item.document_id for item in items])
+        .order_by("number")
+        .values_list("number", "document_id", "author_id")
+    ):
+        spans[document_id].append((number, author_id))
+    proposers = {request.created_by_id} | ({request.submitted_by_id} if request.submitted_by_id else set())
+    found: dict[int, frozenset[int]] = {}
+    for item in items:
+        if item.revision is None:
+            found[item.pk] = frozenset(proposers)
+            continue
+        base = item.base.number if item.base else 0
+        writers = {author for number, author in spans[item.document_id] if base < number <= item.revision.number}
+        if item.revision.number <= base:
+            writers |= {item.revision.author_id} | proposers
+        found[item.pk] = frozenset(writers)
+    return found
+
+
+def facts_of(
+    request: ChangeRequest, items: list[ChangeItem], verdicts: list[Verdict], findings: list[Finding]
+) -> review.RequestFacts:
+    """The change request as the pure rules see it."""
+    authors = authors_of(items, request)
+    able = set(
+        Membership.objects.filter(
+            workspace_id=request.workspace_id,
+            person_id__in=[verdict.person_id for verdict in verdicts],
+            person__is_active=True,
+            roles__contains=[Role.REVIEWER.value],
+        ).values_list("person_id", flat=True)
+    )
+    return review.RequestFacts(
+        state=review.State(request.state),
+        digest=request.digest,
+        quorum=request.quorum,
+        items=tuple(
+            review.ItemFacts(
+                kind=item.document.kind,
+                key=item.document.key,
+                action=item.action,
+                revision_digest=item.revision.digest if item.revision else "",
+                base_digest=item.base.digest if item.base else "",
+                base_is_live=item.base_id == item.document.live_revision_id,
+                authors=authors[item.pk],
+                label=item.document.label,
+            )
+            for item in items
+        ),
+        verdicts=tuple(
+            review.GivenVerdict(
+                person_id=verdict.person_id,
+                verdict=verdict.verdict,
+                digest=verdict.digest,
+                person_may=verdict.person_id in able,
+            )
+            for verdict in verdicts
+        ),
+        blocking=frozenset(str(finding.pk) for finding in findings if finding.severity == Severity.BLOCK),
+    )
+
+
+def findings_of(items: Iterable[ChangeItem]) -> list[Finding]:
+    """The findings of the revisions in these items, by severity, then place."""
+    order = {Severity.BLOCK.value: 0, Severity.WARN.value: 1, Severity.NOTE.value: 2}
+    rows = Finding.objects.filter(
+        revision__in=[item.revision_id for item in items if item.revision_id], rule_set=RULE_SET
+    ).select_related("revision__document")
+    return sorted(rows, key=lambda row: (order[row.severity], row.revision.document.label, row.code, row.place))
+
+
+def detail(request: ChangeRequest) -> RequestDetail:
+    """Everything of one change request, in a fixed number of queries."""
+    items = items_of(request)
+    verdicts = list(Verdict.objects.filter(request=request).select_related("person").order_by("given_at", "pk"))
+    findings = findings_of(items)
+    return RequestDetail(
+        request=request,
+        items=items,
+        verdicts=verdicts,
+        findings=findings,
+        facts=facts_of(request, items, verdicts, findings),
+        acknowledgements=list(
+            Acknowledgement.objects.filter(verdict__request=request).select_related("verdict__person", "finding")
+        ),
+    )
+
+
+def change_requests(workspace_id: int, *, states: Iterable[str] = ()) -> QuerySet[ChangeRequest]:
+    """A workspace's change requests, newest number first."""
+    rows = ChangeRequest.objects.filter(workspace_id=workspace_id).select_related("created_by", "submitted_by")
+    wanted = list(states)
+    return (rows.filter(state__in=wanted) if wanted else rows).order_by("-number")
+
+
+def documents(workspace_id: int, *, kind: str | None = None) -> QuerySet[Document]:
+    """A workspace's documents by label."""
+    rows = Document.objects.filter(workspace_id=workspace_id).select_related("live_revision")
+    return (rows.filter(kind=kind) if kind else rows).order_by("label", "pk")
+
+
+def live_documents(workspace_id: int, kind: str) -> QuerySet[Document]:
+    """What is served of one kind, in byte order of the key."""
+    return (
+        Document.objects.filter(workspace_id=workspace_id, kind=kind, live_revision__isnull=False)
+        .select_related("live_revision")
+        .order_by("key")
+    )
+
+
+def last_publication(workspace_id: int) -> Publication | None:
+    return Publication.objects.filter(workspace_id=workspace_id).order_by("-number").first()
+
+
+def open_request_of(document_id: UUID) -> ChangeRequest | None:
+    """The change request that holds this document open, if one does."""
+    item = ChangeItem.objects.select_related("request").filter(document_id=document_id, open=True).first()
+    return item.request if item else None
