@@ -1,4 +1,4 @@
-"""No test reaches beyond this machine."""
+"""The cast, and no test reaches beyond this machine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from salvor_admin.people import services as people
+from salvor_admin.people.access import Actor
+from salvor_admin.people.models import Workspace
+from tests.people.factories import Cast
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,3 +30,50 @@ def no_network() -> Iterator[None]:
     patch.setattr(socket.socket, "connect", guarded)
     yield
     patch.undo()
+
+
+@pytest.fixture
+def workspace(db: None) -> Workspace:
+    return people.create_workspace(key="payments-eu", name="Payments EU")
+
+
+@pytest.fixture
+def other_workspace(db: None) -> Workspace:
+    return people.create_workspace(key="logistics")
+
+
+@pytest.fixture
+def cast(workspace: Workspace) -> Cast:
+    """Ada writes, Grace reviews, Pat publishes, Noor settles, Root administers."""
+    return Cast(workspace)
+
+
+@pytest.fixture
+def ada(cast: Cast) -> Actor:
+    return cast.actor("ada")
+
+
+@pytest.fixture
+def grace(cast: Cast) -> Actor:
+    return cast.actor("grace")
+
+
+@pytest.fixture
+def pat(cast: Cast) -> Actor:
+    return cast.actor("pat")
+
+
+@pytest.fixture
+def noor(cast: Cast) -> Actor:
+    return cast.actor("noor")
+
+
+@pytest.fixture
+def root(cast: Cast) -> Actor:
+    return cast.actor("root")
+
+
+@pytest.fixture
+def kim(other_workspace: Workspace) -> Actor:
+    """An outsider: every right, in another workspace."""
+    return Cast(other_workspace, {"kim": ["author", "reviewer", "publisher", "settler", "admin"]}).actor("kim")
