@@ -3,9 +3,9 @@
 Imports nothing of Django: the engines must stand before the settings load.
 """
 
-from salvor_admin.engines.commands import for_command
+from salvor_admin.engines.commands import for_command, serving
 from salvor_admin.engines.errors import EngineError
 from salvor_admin.engines.launcher import Engines, EngineUrls
 from salvor_admin.engines.state import State
 
-__all__ = ["EngineError", "EngineUrls", "Engines", "State", "for_command"]
+__all__ = ["EngineError", "EngineUrls", "Engines", "State", "for_command", "serving"]

@@ -32,6 +32,13 @@ WITHOUT_DATABASE = frozenset(
     }
 )
 
+_serving: list[Engines] = []
+
+
+def serving() -> Engines | None:
+    """The engines this process was given by `for_command`; None where the environment names others."""
+    return _serving[-1] if _serving else None
+
 
 def needs_database(arguments: Sequence[str]) -> bool:
     command = arguments[1] if len(arguments) > 1 else "help"
@@ -57,4 +64,8 @@ def for_command(arguments: Sequence[str]) -> Iterator[None]:
     with engines as urls:
         os.environ["SALVOR_DATABASE_URL"] = urls.database_url
         os.environ["SALVOR_REDIS_URL"] = urls.redis_url
-        yield
+        _serving.append(engines)
+        try:
+            yield
+        finally:
+            _serving.remove(engines)

@@ -44,10 +44,8 @@ class Engines:
                 self._use = os.open(self.state.folder / "engines.users", os.O_RDWR | os.O_CREAT, 0o600)
                 fcntl.flock(self._use, fcntl.LOCK_SH)
             try:
-                if not self._given["postgres"]:
-                    self.postgres.ensure()
-                if not self._given["valkey"]:
-                    self.valkey.ensure()
+                for engine in self._wanted():
+                    engine.ensure()
             except EngineError:
                 self._leave()
                 raise
@@ -62,6 +60,13 @@ class Engines:
         """The pid of each engine that runs for this state."""
         found = {engine.name: engine.running() for engine in (self.postgres, self.valkey)}
         return {name: seen.pid for name, seen in found.items() if seen is not None}
+
+    def missing(self) -> list[str]:
+        """The engines that should run and do not."""
+        return [engine.name for engine in self._wanted() if engine.running() is None]
+
+    def _wanted(self) -> list[Postgres | Valkey]:
+        return [engine for engine in (self.postgres, self.valkey) if not self._given[engine.name]]
 
     def _leave(self) -> bool:
         if self._use is None:

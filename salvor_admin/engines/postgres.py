@@ -25,6 +25,7 @@ SETTINGS = {
     "max_connections": "100",
     "timezone": "UTC",
     "log_timezone": "UTC",
+    "log_checkpoints": "off",
 }
 # For states that are thrown away anyhow: a test's data need not survive a power cut.
 FLEETING = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}

@@ -41,7 +41,7 @@ def test_the_browser_named_in_the_environment_comes_first(tmp_path, monkeypatch)
 
 def test_a_named_browser_that_does_not_start_is_refused_and_no_other_taken(tmp_path, monkeypatch):
     monkeypatch.setenv("SALVOR_CHROMIUM", str(tmp_path / "gone"))
-    with pytest.raises(browser_binary.NoBrowser, match="SALVOR_CHROMIUM names .*gone"):
+    with pytest.raises(browser_binary.NoBrowser, match=r"SALVOR_CHROMIUM names .*gone"):
         browser_binary.provide((browser_binary.named, lambda: pytest.fail("asked further")))
 
 
