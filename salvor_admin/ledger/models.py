@@ -7,6 +7,8 @@ import uuid
 from django.db import models
 from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 
+from salvor_admin.domain.run_state import RunState
+
 
 class Run(models.Model):
     """One run's folded head and its lease. The log is the truth; the head is what the next write is judged by."""
@@ -15,21 +17,21 @@ class Run(models.Model):
     run_id = models.UUIDField()
     opened_at = models.DateTimeField()
     opened_by = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+")
-    record_prompts = models.BooleanField(default=False)
 
-    # The head. Zero events: opened, but not in any list.
-    next_seq = models.PositiveBigIntegerField(default=0)
-    state = models.CharField(max_length=24, default="not_started")
-    # Canonical JSON of the status object, without what depends on the clock.
-    status = models.TextField(default='{"state":"not_started"}')
-    # Canonical JSON of the pending object; null when nothing is pending.
-    pending = models.TextField(null=True)
-    pending_seq = models.PositiveBigIntegerField(null=True)
-    open_sleep = models.BooleanField(default=False)
-    terminal = models.BooleanField(default=False)
-    input_tokens = models.PositiveBigIntegerField(default=0)
-    output_tokens = models.PositiveBigIntegerField(default=0)
-    step_count = models.PositiveBigIntegerField(default=0)
+    # The head, member by member as `domain.run_state.RunHead`. Zero events: opened, but not in any list.
+    next_seq = models.BigIntegerField(default=0)
+    state = models.CharField(max_length=24, default=RunState.NOT_STARTED.value)
+    # Where the event lies that says more about the state than its name, and the intent without a completion.
+    state_seq = models.BigIntegerField(null=True)
+    pending_seq = models.BigIntegerField(null=True)
+    has_open_sleep = models.BooleanField(default=False)
+    is_client_driven = models.BooleanField(default=False)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    step_count = models.BigIntegerField(default=0)
+    # The state again when it is one that stays (at rest or ended), so that calls coming and going move no index.
+    resting_state = models.CharField(max_length=24, null=True)
+    # Canonical JSON texts, since a client's strings may hold what a text column cannot.
     agent_def_hash = models.TextField(null=True)
     labels = models.TextField(null=True)
     first_recorded_at = models.DateTimeField(null=True)
@@ -39,27 +41,35 @@ class Run(models.Model):
     lease_hash = models.BinaryField(max_length=32, null=True)
     lease_seen_at = models.DateTimeField(null=True)
     lease_ttl_seconds = models.PositiveIntegerField(null=True)
+    record_prompts = models.BooleanField(default=False)
     last_driver = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         constraints = [
             UniqueConstraint(fields=["workspace", "run_id"], name="one_run_per_id"),
+            CheckConstraint(condition=Q(next_seq__gte=0), name="run_head_counts_up"),
             CheckConstraint(
                 condition=Q(next_seq=0, first_recorded_at__isnull=True)
-                | Q(next_seq__gt=0, first_recorded_at__isnull=False),
+                | Q(next_seq__gt=0, first_recorded_at__isnull=False, last_recorded_at__isnull=False),
                 name="run_head_has_times",
+            ),
+            CheckConstraint(condition=Q(state__in=[state.value for state in RunState]), name="run_state_is_known"),
+            CheckConstraint(
+                condition=Q(lease_hash__isnull=True)
+                | Q(lease_seen_at__isnull=False, lease_ttl_seconds__isnull=False, last_driver__isnull=False),
+                name="run_lease_is_whole",
             ),
         ]
         indexes = [
             models.Index(
                 fields=["workspace", "first_recorded_at", "run_id"],
-                condition=Q(next_seq__gt=0),
+                condition=Q(first_recorded_at__isnull=False),
                 name="runs_by_first_event",
             ),
             models.Index(
-                fields=["workspace", "state", "first_recorded_at", "run_id"],
-                condition=Q(next_seq__gt=0),
-                name="runs_by_state",
+                fields=["workspace", "resting_state", "first_recorded_at", "run_id"],
+                condition=Q(resting_state__isnull=False),
+                name="runs_by_resting_state",
             ),
         ]
 
@@ -70,14 +80,12 @@ class Run(models.Model):
 class Event(models.Model):
     """One stored event. `payload` is canonical text made once at intake."""
 
+    pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events")
-    seq = models.PositiveBigIntegerField()
-    kind = models.CharField(max_length=40)
+    seq = models.BigIntegerField()
+    kind = models.CharField(max_length=24)
     payload = models.TextField()
     recorded_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [UniqueConstraint(fields=["run", "seq"], name="one_event_per_position")]
 
     def __str__(self) -> str:
         return f"{self.seq} {self.kind}"
@@ -89,28 +97,34 @@ class Intent(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="intents")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="intents")
-    seq = models.PositiveBigIntegerField()
+    seq = models.BigIntegerField()
     tool = models.TextField()
     effect = models.CharField(max_length=12)
     idempotency_key = models.CharField(max_length=71)
+    # The first call of its content in its run: later ones are answered from it.
+    holds_claim = models.BooleanField(default=False)
     revision = models.ForeignKey("reviews.Revision", on_delete=models.PROTECT, related_name="intents")
     publication = models.PositiveIntegerField()
     runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="intents")
     recorded_at = models.DateTimeField()
     waits_at = models.DateTimeField()
-    # open, then one of: completed (the client's report), settled (a person), copied (answered from the record), abandoned.
+    # open, then one of: completed (the client's report), settled (a person), copied (answered from the record),
+    # abandoned.
     standing = models.CharField(max_length=12, default="open")
     closed_at = models.DateTimeField(null=True)
     refusals = models.PositiveIntegerField(default=0)
     # SHA-256 over the tool and its identity fields (else its pinned ones), without the run: likely duplicates share it.
     likeness = models.BinaryField(max_length=32, null=True)
-    # Pinned and identity fields by name with their raw values, for lists and search; never for digests.
-    subject = models.JSONField(default=dict)
+    # JSON list of [name, canonical text of the value, cut], pinned fields first, then identity fields: for lists alone.
+    subject = models.TextField(default="[]")
 
     class Meta:
         constraints = [
             UniqueConstraint(fields=["run", "seq"], name="one_intent_per_position"),
             UniqueConstraint(fields=["run"], condition=Q(standing="open"), name="one_open_intent_per_run"),
+            UniqueConstraint(
+                fields=["run", "idempotency_key"], condition=Q(holds_claim=True), name="one_claim_per_key"
+            ),
             CheckConstraint(
                 condition=Q(standing__in=["open", "completed", "settled", "copied", "abandoned"]),
                 name="intent_standing_is_known",
@@ -122,7 +136,6 @@ class Intent(models.Model):
             CheckConstraint(condition=Q(effect__in=["read", "idempotent", "write"]), name="intent_effect_is_known"),
         ]
         indexes = [
-            models.Index(fields=["run", "idempotency_key", "seq"], name="intents_by_key"),
             models.Index(fields=["workspace", "waits_at", "id"], condition=Q(standing="open"), name="intents_waiting"),
             models.Index(
                 fields=["workspace", "tool", "waits_at", "id"],
