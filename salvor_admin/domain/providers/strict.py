@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from salvor_admin.domain import strict_json
+from salvor_admin.domain.providers import references
 from salvor_admin.domain.strict_json import Json
 
 
@@ -23,6 +25,7 @@ class StrictProblem:
 
     path: str
     code: str
+    pointer: str = field(default="", compare=False)
 
     @property
     def sentence(self) -> str:
@@ -114,15 +117,12 @@ MOST_TEXT_BYTES = 120_000
 LONG_ENUM_VALUES = 250
 LONG_ENUM_BYTES = 15_000
 
-_DEFINITION_TABLES = ("$defs", "definitions")
-_NAME_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _PATTERN_PARTS = (
     ("lookahead", re.compile(r"\(\?[=!]")),
     ("lookbehind", re.compile(r"\(\?<[=!]")),
     ("backreference", re.compile(r"\\k<|\\[1-9]")),
     ("word-boundary", re.compile(r"\\[bB]")),
 )
-_LOCAL_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]*)")
 
 _SENTENCES = {
     "root-not-object": "the root has to say type: object",
@@ -157,7 +157,17 @@ _SENTENCES = {
 class _Node:
     schema: Json
     path: str
+    pointer: str
     depth: int
+
+    def child(self, schema: Json, step: str, *names: str | int, deeper: int = 0) -> _Node:
+        pointer = self.pointer
+        for name in names:
+            pointer = strict_json.pointer(pointer, name)
+        return _Node(schema, f"{self.path}{step}", pointer, self.depth + deeper)
+
+    def problem(self, code: str) -> StrictProblem:
+        return StrictProblem(self.path, code, self.pointer)
 
 
 def problems(schema: Json, subset: Subset) -> tuple[StrictProblem, ...]:
@@ -166,13 +176,15 @@ def problems(schema: Json, subset: Subset) -> tuple[StrictProblem, ...]:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         found.append(StrictProblem("schema", "root-not-object"))
     for node in _nodes(schema):
-        found.extend(StrictProblem(node.path, code) for code in _node_problems(node, subset))
+        found.extend(node.problem(code) for code in _node_problems(node, subset))
         if isinstance(node.schema, dict) and "$ref" not in node.schema:
-            found.extend(_child_problems(node.schema, node.path, subset))
+            found.extend(_child_problems(node, node.schema, subset))
     if subset is Subset.OPENAI:
         found.extend(_size_problems(schema))
     else:
-        found.extend(StrictProblem(reference, "recursive") for reference in _cyclic_references(schema))
+        found.extend(
+            StrictProblem(text, "recursive", place) for text, place in references.circles_of_definitions(schema).items()
+        )
     return tuple(sorted(set(found)))
 
 
@@ -225,25 +237,25 @@ def fits(wanted: StrictCost, budget: StrictBudget) -> bool:
 
 def _nodes(schema: Json) -> Iterator[_Node]:
     """Every schema the walk enters; a $ref ends its branch and unknown keywords are not looked into (contract 4.1)."""
-    waiting = [_Node(schema, "schema", 1)]
+    waiting = [_Node(schema, "schema", "", 1)]
     while waiting:
         node = waiting.pop()
         yield node
         if not isinstance(node.schema, dict) or "$ref" in node.schema:
             continue
         for name, child in _properties(node.schema):
-            waiting.append(_Node(child, f"{node.path}.{name}", node.depth + 1))
+            waiting.append(node.child(child, f".{name}", "properties", name, deeper=1))
         items = node.schema.get("items")
         if _is_or_lists(node.schema, "array") and isinstance(items, dict):
-            waiting.append(_Node(items, f"{node.path}[]", node.depth + 1))
+            waiting.append(node.child(items, "[]", "items", deeper=1))
         for keyword in ("anyOf", "allOf"):
             branches = node.schema.get(keyword)
             for position, branch in enumerate(branches if isinstance(branches, list) else ()):
-                waiting.append(_Node(branch, f"{node.path}.{keyword}[{position}]", node.depth))
-        for keyword in _DEFINITION_TABLES:
+                waiting.append(node.child(branch, f".{keyword}[{position}]", keyword, position))
+        for keyword in references.DEFINITION_TABLES:
             table = node.schema.get(keyword)
             for name, child in (table if isinstance(table, dict) else {}).items():
-                waiting.append(_Node(child, f"{node.path}.{keyword}.{name}", node.depth))
+                waiting.append(node.child(child, f".{keyword}.{name}", keyword, name))
 
 
 def _node_problems(node: _Node, subset: Subset) -> Iterator[str]:
@@ -303,18 +315,18 @@ def _text_problems(schema: dict[str, Json], subset: Subset) -> Iterator[str]:
         yield from (f"pattern:{noun}" for noun, part in _PATTERN_PARTS if part.search(pattern))
 
 
-def _child_problems(schema: dict[str, Json], path: str, subset: Subset) -> Iterator[StrictProblem]:
+def _child_problems(node: _Node, schema: dict[str, Json], subset: Subset) -> Iterator[StrictProblem]:
     """Problems that a node sees but that stand at one of its children."""
     if subset is Subset.OPENAI:
         required = _required(schema)
-        for name, _ in _properties(schema):
+        for name, child in _properties(schema):
             if name not in required:
-                yield StrictProblem(f"{path}.{name}", "optional")
+                yield node.child(child, f".{name}", "properties", name).problem("optional")
         return
     branches = schema.get("allOf")
     for position, branch in enumerate(branches if isinstance(branches, list) else ()):
         if isinstance(branch, dict) and "$ref" in branch:
-            yield StrictProblem(f"{path}.allOf[{position}]", "allOf-ref")
+            yield node.child(branch, f".allOf[{position}]", "allOf", position).problem("allOf-ref")
 
 
 def _size_problems(schema: Json) -> Iterator[StrictProblem]:
@@ -325,7 +337,7 @@ def _size_problems(schema: Json) -> Iterator[StrictProblem]:
         declared = [name for name, _ in _properties(node.schema)]
         properties += len(declared)
         text_bytes += _bytes(declared)
-        for keyword in _DEFINITION_TABLES:
+        for keyword in references.DEFINITION_TABLES:
             table = node.schema.get(keyword)
             text_bytes += _bytes(table if isinstance(table, dict) else ())
         enum = node.schema.get("enum")
@@ -334,7 +346,7 @@ def _size_problems(schema: Json) -> Iterator[StrictProblem]:
             enum_bytes = _bytes(value for value in enum if isinstance(value, str))
             text_bytes += enum_bytes
             if len(enum) > LONG_ENUM_VALUES and enum_bytes > LONG_ENUM_BYTES:
-                yield StrictProblem(node.path, "enum-too-long")
+                yield node.problem("enum-too-long")
         const = node.schema.get("const")
         text_bytes += _bytes([const] if isinstance(const, str) else ())
     if properties > MOST_PROPERTIES:
@@ -343,63 +355,6 @@ def _size_problems(schema: Json) -> Iterator[StrictProblem]:
         yield StrictProblem("schema", "too-many-enum-values")
     if text_bytes > MOST_TEXT_BYTES:
         yield StrictProblem("schema", "too-much-text")
-
-
-def _cyclic_references(schema: Json) -> set[str]:
-    """The references that close a circle reachable from outside the definition tables, or that name the root."""
-    tables = {
-        keyword: table
-        for keyword in _DEFINITION_TABLES
-        if isinstance(schema, dict) and isinstance(table := schema.get(keyword), dict)
-    }
-    closing: set[str] = set()
-    done: set[str] = set()
-    for start in _references_in(schema):
-        if start in done:
-            continue
-        # A walk with an explicit path: a chain of a thousand definitions may not end in a stack overflow.
-        path = {start: None}
-        pending = [iter(_targets(start, tables))]
-        if start == "#":
-            closing.add("#")
-        while pending:
-            following = next(pending[-1], None)
-            if following is None:
-                done.add(path.popitem()[0])
-                pending.pop()
-            elif following == "#" or following in path:
-                closing.add(following)
-            elif following not in done:
-                path[following] = None
-                pending.append(iter(_targets(following, tables)))
-    return closing
-
-
-def _targets(reference: str, tables: dict[str, dict[str, Json]]) -> list[str]:
-    match = _LOCAL_DEFINITION.fullmatch(reference)
-    if match is None:
-        return []
-    name = match[2].replace("~1", "/").replace("~0", "~")
-    return _references_in(tables.get(match[1], {}).get(name))
-
-
-def _references_in(value: Json) -> list[str]:
-    """The texts under $ref anywhere in a value but in its definition tables; a property of that name is none."""
-    found: list[str] = []
-    waiting: list[tuple[Json, bool]] = [(value, False)]
-    while waiting:
-        current, holds_names = waiting.pop()
-        if isinstance(current, list):
-            waiting.extend((child, False) for child in current)
-        elif isinstance(current, dict):
-            for name, child in current.items():
-                if holds_names:
-                    waiting.append((child, False))
-                elif name == "$ref" and isinstance(child, str):
-                    found.append(child)
-                elif name not in _DEFINITION_TABLES:
-                    waiting.append((child, name in _NAME_MAPS))
-    return found
 
 
 def _properties(schema: dict[str, Json]) -> Iterable[tuple[str, Json]]:

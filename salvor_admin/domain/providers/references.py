@@ -1,0 +1,115 @@
+"""Where a schema refers back into itself: one walk for what strictness asks, one that follows every pointer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from salvor_admin.domain import strict_json
+from salvor_admin.domain.strict_json import Json
+
+DEFINITION_TABLES = ("$defs", "definitions")
+
+# Members that hold names instead of keywords, so that a property called `$ref` is no reference.
+NAME_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+
+# Members whose value is free text or data; what looks like a keyword in there is none.
+VALUE_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+
+_LOCAL_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]*)")
+
+_Places = dict[str, str]  # reference text -> JSON pointer of the object that holds it, the first one found
+
+
+def circles_of_definitions(schema: Json) -> _Places:
+    """The references that close a circle through the root's definition tables or name the root (contract 4.2).
+
+    A circle that nothing outside the tables leads to is none.
+    """
+
+    def targets(reference: str) -> Iterable[tuple[str, str]]:
+        match = _LOCAL_DEFINITION.fullmatch(reference)
+        table = schema.get(match[1]) if match and isinstance(schema, dict) else None
+        if match is None or not isinstance(table, dict):
+            return ()
+        name = _unescaped(match[2])
+        place = strict_json.pointer(strict_json.pointer("", match[1]), name)
+        return _references_in(table.get(name), place, skip_definitions=True).items()
+
+    return _circles(_references_in(schema, "", skip_definitions=True), targets)
+
+
+def circles(schema: Json) -> _Places:
+    """The references that close a circle along any local pointer, `#/properties/…` included."""
+
+    def targets(reference: str) -> Iterable[tuple[str, str]]:
+        if not reference.startswith("#/"):
+            return ()
+        found, target = lookup(schema, reference[1:])
+        return _references_in(target, reference[1:], skip_definitions=True).items() if found else ()
+
+    return _circles(_references_in(schema, "", skip_definitions=True), targets)
+
+
+def lookup(schema: Json, pointer: str) -> tuple[bool, Json]:
+    """Whether a JSON pointer selects something, and what."""
+    current = schema
+    for step in pointer.split("/")[1:]:
+        name = _unescaped(step)
+        if isinstance(current, dict) and name in current:
+            current = current[name]
+        elif isinstance(current, list) and name.isdecimal() and name.isascii() and int(name) < len(current):
+            current = current[int(name)]
+        else:
+            return False, None
+    return True, current
+
+
+def _circles(starts: _Places, targets: Callable[[str], Iterable[tuple[str, str]]]) -> _Places:
+    """Every reference is followed once, on a path kept by hand: a long chain may not end in a stack overflow."""
+    closing: _Places = {}
+    done: set[str] = set()
+    for start, place in starts.items():
+        if start == "#":
+            closing.setdefault(start, place)
+        if start in done:
+            continue
+        path = {start: None}
+        pending = [iter(targets(start))]
+        while pending:
+            following = next(pending[-1], None)
+            if following is None:
+                done.add(path.popitem()[0])
+                pending.pop()
+                continue
+            reference, stands_at = following
+            if reference == "#" or reference in path:
+                closing.setdefault(reference, stands_at)
+            elif reference not in done:
+                path[reference] = None
+                pending.append(iter(targets(reference)))
+    return closing
+
+
+def _references_in(value: Json, place: str, *, skip_definitions: bool) -> _Places:
+    """The texts under $ref anywhere in a value, known keywords or not, with the place of each."""
+    found: _Places = {}
+    waiting: list[tuple[Json, str, bool]] = [(value, place, False)]
+    while waiting:
+        current, at, holds_names = waiting.pop()
+        if isinstance(current, list):
+            waiting.extend((child, strict_json.pointer(at, index), False) for index, child in enumerate(current))
+        elif isinstance(current, dict):
+            for name, child in current.items():
+                inner = strict_json.pointer(at, name)
+                if holds_names:
+                    waiting.append((child, inner, False))
+                elif name == "$ref" and isinstance(child, str):
+                    found.setdefault(child, at)
+                elif not (skip_definitions and name in DEFINITION_TABLES):
+                    waiting.append((child, inner, name in NAME_MAPS))
+    return found
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
