@@ -7,6 +7,7 @@ from django.urls import include, path
 urlpatterns = [
     path("v1/", include("salvor_admin.wire.urls")),
     path("api/", include("salvor_admin.api.urls")),
+    path("", include("salvor_admin.web.urls")),
     path("", include("salvor_admin.people.urls")),
     path("", include("salvor_admin.home.urls")),
     path("w/<slug:workspace>/", include("salvor_admin.reviews.urls")),

@@ -8,11 +8,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.conf import settings
+from django.test import override_settings
 
 from salvor_admin.people import services as people
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Workspace
 from tests.people.factories import Cast
+
+
+def pytest_configure() -> None:
+    # Making the cast should not cost half a second a head.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,6 +38,14 @@ def no_network() -> Iterator[None]:
     patch.setattr(socket.socket, "connect", guarded)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_static() -> Iterator[None]:
+    """Style and script straight from `static/`, so that no test waits for collectstatic."""
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}):
+        yield
 
 
 @pytest.fixture
