@@ -64,18 +64,21 @@ def digest(text: str) -> str:
 
 def equal(a: Json, b: Json) -> bool:
     """Whether two read values are the same free value: an int never equals a float, 0.0 equals -0.0 (contract 7.5)."""
-    one, other = text(a), text(b)
-    return one == other or (("-0.0" in one or "-0.0" in other) and _equal(a, b))
+    return equality_text(a) == equality_text(b)
 
 
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
-    if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b
-    return text(a) == text(b)
+def equality_text(value: Json) -> str:
+    """A text that two values share when, and only when, they are `equal`."""
+    spelt = text(value)
+    return text(_unsigned_zeros(value)) if "-0.0" in spelt else spelt
+
+
+def _unsigned_zeros(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _unsigned_zeros(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_unsigned_zeros(inner) for inner in value]
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 # --- RFC 8785 --------------------------------------------------------------------------------------------------------
