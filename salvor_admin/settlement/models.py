@@ -41,7 +41,14 @@ class Case(models.Model):
                 condition=Q(state__in=[state.value for state in settling.CaseState]), name="case_state_is_known"
             ),
         ]
-        indexes = [models.Index(fields=["workspace", "state", "-number"], name="cases_by_state")]
+        indexes = [
+            models.Index(fields=["workspace", "state", "-number"], name="cases_by_state"),
+            models.Index(
+                fields=["workspace", "-decided_at", "-id"],
+                condition=Q(decided_at__isnull=False),
+                name="cases_decided",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"case {self.number}"
@@ -95,6 +102,22 @@ class KeptText(models.Model):
 
     def __str__(self) -> str:
         return f"kept for {self.person_id}"
+
+
+class Presence(models.Model):
+    """Who has a call open at this moment, and whether they type; kept only so that others see it."""
+
+    intent = models.ForeignKey("ledger.Intent", on_delete=models.PROTECT, related_name="presences")
+    person = models.ForeignKey(PERSON, on_delete=models.PROTECT, related_name="+")
+    is_editing = models.BooleanField(default=False)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["intent", "person"], name="one_presence_per_person")]
+        indexes = [models.Index(fields=["seen_at"], name="presences_by_time")]
+
+    def __str__(self) -> str:
+        return f"presence of {self.person_id}"
 
 
 class Evidence(models.Model):
@@ -151,6 +174,7 @@ class Settlement(models.Model):
                 name="settlement_outcome_is_known",
             ),
         ]
+        indexes = [models.Index(fields=["person", "-settled_at", "-id"], name="settlements_by_person")]
 
     def __str__(self) -> str:
         return f"{self.outcome} by {self.person_id}"

@@ -142,6 +142,26 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="Presence",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("is_editing", models.BooleanField(default=False)),
+                ("seen_at", models.DateTimeField()),
+                (
+                    "intent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="presences", to="ledger.intent"
+                    ),
+                ),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="Settlement",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -187,6 +207,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="case",
             index=models.Index(fields=["workspace", "state", "-number"], name="cases_by_state"),
+        ),
+        migrations.AddIndex(
+            model_name="case",
+            index=models.Index(
+                condition=models.Q(("decided_at__isnull", False)),
+                fields=["workspace", "-decided_at", "-id"],
+                name="cases_decided",
+            ),
         ),
         migrations.AddConstraint(
             model_name="case",
@@ -253,6 +281,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="kepttext",
             constraint=models.UniqueConstraint(fields=("case", "person"), name="one_kept_text_per_person"),
+        ),
+        migrations.AddConstraint(
+            model_name="presence",
+            constraint=models.UniqueConstraint(fields=("intent", "person"), name="one_presence_per_person"),
+        ),
+        migrations.AddIndex(
+            model_name="presence",
+            index=models.Index(fields=["seen_at"], name="presences_by_time"),
+        ),
+        migrations.AddIndex(
+            model_name="settlement",
+            index=models.Index(fields=["person", "-settled_at", "-id"], name="settlements_by_person"),
         ),
         migrations.AddConstraint(
             model_name="settlement",
