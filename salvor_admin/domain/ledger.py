@@ -131,7 +131,7 @@ def _intended(tool: ClientTool | None, ask: ToolAsk, run_id: str) -> Event:
     if violation is not None:
         raise Refusal(
             "bad_request",
-            f"The input does not fit the input_schema of tool `{tool.name}`: {_cut(violation)}. Send one that does.",
+            f"The input does not fit the input_schema of tool `{tool.name}`: {_cut(violation.text)}. Send one that does.",
             place="input",
         )
     key, _ = keys.idempotency_key(tool, run_id=run_id, seq=ask.seq, input=ask.input)
@@ -245,7 +245,7 @@ def _output_violation(tool: ClientTool, output: Json) -> str | None:
     violation = schemas.violation(tool.output_schema, output)
     if violation is None:
         return None
-    return f"The output does not fit the output_schema of tool `{tool.name}`: {_cut(violation)}. Send one that does."
+    return f"The output does not fit the output_schema of tool `{tool.name}`: {_cut(violation.text)}. Send one that does."
 
 
 def _pin_difference(tool: ClientTool, input: Json, output: Json) -> str | None:
