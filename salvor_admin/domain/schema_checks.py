@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from salvor_admin.domain import canonical
-from salvor_admin.domain.schema_formats import STEPS_A_CHARACTER, Pattern
+from salvor_admin.domain import canonical, schema_formats
+from salvor_admin.domain.schema_formats import Pattern
 from salvor_admin.domain.schema_shapes import by_value
 from salvor_admin.domain.schema_subset import Fault, is_number, kind
 
@@ -130,7 +130,7 @@ def one_of_values(keyword: str, allowed: list[Any], reason: str) -> Check:
 
     def check(value: Any, run: Run, seen: Seen) -> Fault | None:
         text = by_value(value)
-        run.spend(len(text) // 8)
+        run.spend(3 + len(text) // 8)
         return None if text in texts else Fault(keyword, reason)
 
     return check
@@ -183,7 +183,7 @@ def counted(keyword: str, bound: Any, of: type[str] | type[list[Any]] | type[dic
 
 
 def _steps_of(pattern: Pattern, text: str) -> int:
-    return 1 + len(text) * (1 + pattern.programsize // 64) // 8
+    return 4 + len(text) * (1 + pattern.programsize // 64) // 8
 
 
 def matches(pattern: Pattern, source: str) -> Check:
@@ -200,7 +200,7 @@ def matches(pattern: Pattern, source: str) -> Check:
 def has_format(name: str, is_of_format: Callable[[str], bool]) -> Check:
     def check(value: Any, run: Run, seen: Seen) -> Fault | None:
         if isinstance(value, str):
-            run.spend(1 + len(value) * STEPS_A_CHARACTER)
+            run.spend(schema_formats.steps_of(name, value))
             if not is_of_format(value):
                 return Fault("format", f"the text is no {name[:80]}")
         return None
@@ -349,7 +349,7 @@ def unique(value: Any, run: Run, seen: Seen) -> Fault | None:
     texts: dict[str, int] = {}
     for index, item in enumerate(value):
         text = canonical.text(item)
-        run.spend(1 + len(text) // 8)
+        run.spend(3 + len(text) // 8)
         if text in texts:
             return Fault("uniqueItems", f"items {texts[text]} and {index} are the same")
         texts[text] = index

@@ -56,7 +56,7 @@ def dialect_of(schema: Json) -> Dialect:
     dialect = DIALECTS.get(declared.removesuffix("#")) if isinstance(declared, str) else None
     if dialect is None:
         raise SchemaProblem(
-            "/$schema", f"the dialect {_short(declared)} is not one we know; declare one of {', '.join(DIALECTS)}"
+            "/$schema", f"the dialect {_short(declared)} is not one we check; declare one of {', '.join(DIALECTS)}"
         )
     return dialect
 
@@ -113,11 +113,9 @@ def _names_required(value: Any, dialect: Dialect) -> str | None:
 
 def _type_names(value: Any, dialect: Dialect) -> str | None:
     names = value if isinstance(value, list) else [value]
-    if not names or any(name not in TYPE_NAMES for name in names if isinstance(name, str)):
+    if not names or not all(isinstance(name, str) and name in TYPE_NAMES for name in names):
         return f"must be one or more of {', '.join(TYPE_NAMES)}"
-    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-        return f"must name each of {', '.join(TYPE_NAMES)} at most once"
-    return None
+    return "must not name a type twice" if len(set(names)) != len(names) else None
 
 
 def _enumerated(value: Any, dialect: Dialect) -> str | None:
@@ -225,7 +223,7 @@ MAP: Final[Mapping[str, tuple[int, int]]] = {
 
 def by_value(value: Json) -> str:
     """A text that two values share when JSON Schema holds them equal: 1 and 1.0 are one number."""
-    return canonical.text(_whole(value))
+    return canonical.text(_whole(value) if isinstance(value, (float, list, dict)) else value)
 
 
 def _whole(value: Any) -> Any:

@@ -15,7 +15,7 @@ from salvor_admin.domain.strict_json import Json
 __all__ = ["Problem", "Violation", "schema_problem", "subset_violation", "violation"]
 
 _REMEMBERED: Final = 512
-_MAX_DEPTH: Final = 500
+MAX_SCHEMA_DEPTH: Final = 250  # the most a TOML file can nest is less
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,25 @@ class _Compiled:
 
     __slots__ = ("full", "problem", "subset")
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, problem: Problem | None = None) -> None:
         self.subset: Callable[[Any], Fault | None] | None = None
         self.full: Callable[[Any], Fault | None] | None = None
-        self.problem: Problem | None = None
+        self.problem = problem
+        if problem is not None:
+            return
         try:
             self.subset = schema_subset.build(schema)
             self.full = schema_full.build(schema)
         except SchemaProblem as error:
             self.problem = error.problem
-        except RecursionError:
-            self.problem = Problem("", "it is nested too deep to be checked; write it flatter")
+
+
+_TOO_DEEP: Final = _Compiled(True, Problem("", f"it nests more than {MAX_SCHEMA_DEPTH} deep; write it flatter"))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _compiled_from(text: str) -> _Compiled:
-    return _Compiled(strict_json.read(text.encode(), max_depth=_MAX_DEPTH))
+    return _Compiled(strict_json.read(text.encode(), max_depth=MAX_SCHEMA_DEPTH))
 
 
 # Declarations are kept and handed in again and again: the same object need not be spelt anew to be recognised.
@@ -63,6 +66,8 @@ def _compiled(schema: Json) -> _Compiled:
     found = _by_identity.get(id(schema))
     if found is not None and found[0] is schema:
         return found[1]
+    if strict_json.depth(schema) > MAX_SCHEMA_DEPTH:
+        return _TOO_DEEP
     compiled = _compiled_from(canonical.text(schema))
     if isinstance(schema, dict):
         if len(_by_identity) >= _REMEMBERED:

@@ -240,7 +240,7 @@ class _Skimmer:
         open_ones = bytearray()
         while True:
             first = self.next()
-            if first in b"[{":
+            if first in (0x5B, 0x7B):  # an opening bracket or brace; its closing one is two further on
                 self.at += 1
                 open_ones.append(first)
                 if self.next() == first + 2:
