@@ -50,6 +50,12 @@ STATUS: dict[str, int] = {
     "unsupported_media_type": 415,
     # A rule says no.
     "unsupported_event_kind": 422,
+    "answer_unread": 422,
+    "continuation_unusable": 422,
+    "offer_file_invalid": 422,
+    "offer_refused": 422,
+    "output_schema_refused": 422,
+    "unknown_provider": 422,
     "egress_refused": 422,
     "finding_unacknowledged": 422,
     "nothing_to_review": 422,

@@ -77,10 +77,10 @@ class Provider:
     read_stream: Callable[[Events], Turn]
     spell: Callable[[Json], str]
 
-    def strict_verdicts(self, offers: Sequence[ToolDeclaration]) -> list[StrictVerdict] | None:
-        """Which of the offers go out strict, and what stands against the others; None where no such member is sent."""
+    def strict_verdicts(self, offers: Sequence[ToolDeclaration]) -> list[StrictVerdict] | list[None]:
+        """Which of the offers go out strict, and what stands against the others; None each where nothing is sent."""
         if self.subset is None:
-            return None
+            return [None] * len(offers)
         return strict.verdicts([offer.parameters for offer in offers], self.subset, budget=self.budget)
 
 

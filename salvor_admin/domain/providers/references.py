@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from urllib.parse import unquote
 
 from salvor_admin.domain import strict_json
+from salvor_admin.domain.providers import schema_walk
+from salvor_admin.domain.schema_shapes import MAP
 from salvor_admin.domain.strict_json import Json
 
 DEFINITION_TABLES = ("$defs", "definitions")
-
-# Members that hold names instead of keywords, so that a property called `$ref` is no reference.
-NAME_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
-
-# Members whose value is free text or data; what looks like a keyword in there is none.
-VALUE_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
 
 _LOCAL_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]*)")
 
@@ -45,8 +42,9 @@ def circles(schema: Json) -> _Places:
     def targets(reference: str) -> Iterable[tuple[str, str]]:
         if not reference.startswith("#/"):
             return ()
-        found, target = lookup(schema, reference[1:])
-        return _references_in(target, reference[1:], skip_definitions=True).items() if found else ()
+        place = unquote(reference[1:])
+        found, target = lookup(schema, place)
+        return _references_in(target, place, skip_definitions=True).items() if found else ()
 
     return _circles(_references_in(schema, "", skip_definitions=True), targets)
 
@@ -63,6 +61,17 @@ def lookup(schema: Json, pointer: str) -> tuple[bool, Json]:
         else:
             return False, None
     return True, current
+
+
+def selects(schema: Json, reference: str) -> bool:
+    """Whether a reference stays inside this schema and finds something there: by pointer, anchor or `$id`."""
+    base, _, fragment = reference.partition("#")
+    if base:
+        return any(isinstance(each, dict) and each.get("$id") == base for each, _ in schema_walk.subschemas(schema))
+    if fragment and not fragment.startswith("/"):
+        anchored = (each for each, _ in schema_walk.subschemas(schema) if isinstance(each, dict))
+        return any(fragment in (each.get("$anchor"), each.get("$dynamicAnchor")) for each in anchored)
+    return lookup(schema, unquote(fragment))[0]
 
 
 def _circles(starts: _Places, targets: Callable[[str], Iterable[tuple[str, str]]]) -> _Places:
@@ -107,7 +116,7 @@ def _references_in(value: Json, place: str, *, skip_definitions: bool) -> _Place
                 elif name == "$ref" and isinstance(child, str):
                     found.setdefault(child, at)
                 elif not (skip_definitions and name in DEFINITION_TABLES):
-                    waiting.append((child, inner, name in NAME_MAPS))
+                    waiting.append((child, inner, name in MAP))
     return found
 
 
