@@ -16,9 +16,8 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.settling import CaseState, ClaimEnd, JudgeBy, Outcome
 from salvor_admin.domain.strict_json import Json
 from salvor_admin.ledger import services as ledger
-from salvor_admin.ledger.models import Event, Intent, Run
+from salvor_admin.ledger.models import Intent, Run
 from salvor_admin.people.access import Actor
-from salvor_admin.reviews.models import Document
 from salvor_admin.settlement import access, claims
 from salvor_admin.settlement.claims import claim_case, extend_claim, hand_over_case, release_case
 from salvor_admin.settlement.models import Case, Claim, KeptText, Settlement
@@ -48,39 +47,44 @@ def settle_call(
     judge_by: JudgeBy = JudgeBy.INTENT,
     claim_id: int | None = None,
     driver_attached_ok: bool = True,
+    only_writes: bool = False,
 ) -> Settlement:
     """Records what became of a call: LANDED with its `output`, held to schema and pins, or FAILED with its `error`.
 
     Claims implicitly when nobody holds the case; `claim_id` is the claim an answer was written under, and a lapsed one
-    refuses it. A `reason` of None is for `/v1`, whose resolve has no place for one. Raises `wrong_state` naming the
-    holder, the attached driver, or whoever answered first; `bad_request` when the output does not fit.
+    refuses it. A `reason` of None is for `/v1`, whose resolve has no place for one; it settles `only_writes`. Raises
+    `wrong_state` naming the holder, the attached driver, or whoever answered first; `bad_request` when the output does
+    not fit.
     """
     answer = _answer(outcome, output, error)
     words, code = settling.decide_reason(reason, reason_code, is_required=reason is not None)
     touched = _touch(actor, intent_id, claim_id, "settled", "settle a call")
     _refuse_attached(touched, is_accepted=driver_attached_ok)
     judge_by = JudgeBy(judge_by)
-    seq = touched.run.next_seq
-    ledger.append_settlement(
-        intent_id=intent_id, output=answer, settler=touched.actor, at=touched.now, judge_by=judge_by.value
+    closed = ledger.append_settlement(
+        intent_id=intent_id,
+        answer=answer,
+        settler=touched.actor,
+        at=touched.now,
+        judge_by=judge_by.value,
+        only_writes=only_writes,
     )
-    event = Event.objects.get(run=touched.run, seq=seq)
-    recorded = canonical.text(event.payload_output())
+    recorded = canonical.text(closed.payload["output"])
     settlement = _close(
         touched,
         outcome,
         reason=words,
         reason_code=code,
         output=recorded,
-        appended_seq=seq,
-        judged_by_id=_judge(touched.intent, judge_by) if outcome is Outcome.LANDED else None,
+        appended_seq=closed.seq,
+        judged_by_id=closed.judged_by_id,
     )
     _record(
         "case.settled",
         touched,
         outcome=outcome.value,
         reason_code=code,
-        appended_seq=seq,
+        appended_seq=closed.seq,
         output_digest=canonical.digest(recorded),
         judge_by=judge_by.value,
     )
@@ -104,10 +108,9 @@ def abandon_call(
     words, code = settling.decide_reason(reason, reason_code, is_required=reason is not None)
     touched = _touch(actor, intent_id, claim_id, "abandoned", "abandon a run")
     _refuse_attached(touched, is_accepted=driver_attached_ok)
-    seq = touched.run.next_seq
-    ledger.append_abandonment(run=touched.run, reason=words or None, settler=touched.actor, at=touched.now)
-    settlement = _close(touched, Outcome.WILL_NOT_HAPPEN, reason=words, reason_code=code, appended_seq=seq)
-    _record("case.abandoned", touched, reason_code=code, appended_seq=seq)
+    closed = ledger.append_abandonment(run=touched.run, reason=words or None, settler=touched.actor, at=touched.now)
+    settlement = _close(touched, Outcome.WILL_NOT_HAPPEN, reason=words, reason_code=code, appended_seq=closed.seq)
+    _record("case.abandoned", touched, reason_code=code, appended_seq=closed.seq)
     return settlement
 
 
@@ -179,12 +182,6 @@ def _refuse_attached(touched: _Touched, *, is_accepted: bool) -> None:
     if ledger.is_driven(run, now=touched.now):
         driver = run.last_driver.name if run.last_driver else "A driver"
         settling.refuse_attached(driver=driver, is_accepted=is_accepted)
-
-
-def _judge(intent: Intent, judge_by: JudgeBy) -> int | None:
-    if judge_by is JudgeBy.INTENT:
-        return intent.revision_id
-    return Document.objects.filter(revisions=intent.revision_id).values_list("live_revision_id", flat=True).first()
 
 
 def _close(touched: _Touched, outcome: Outcome, **columns: Any) -> Settlement:
