@@ -7,7 +7,9 @@ import uuid
 from django.db import models
 from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 
-from salvor_admin.domain.run_state import RunState
+from salvor_admin.domain.events import Event as RecordedEvent
+from salvor_admin.domain.events import stored
+from salvor_admin.domain.run_state import RunHead, RunState
 
 
 class Run(models.Model):
@@ -76,6 +78,26 @@ class Run(models.Model):
     def __str__(self) -> str:
         return str(self.run_id)
 
+    @property
+    def head(self) -> RunHead:
+        """The head as rules read it."""
+        return RunHead(
+            next_seq=self.next_seq,
+            state=RunState(self.state),
+            state_seq=self.state_seq,
+            pending_seq=self.pending_seq,
+            has_open_sleep=self.has_open_sleep,
+            is_client_driven=self.is_client_driven,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            step_count=self.step_count,
+        )
+
+    def event_at(self, seq: int) -> RecordedEvent | None:
+        """The event recorded at a position, as rules read it."""
+        row = Event.objects.filter(run=self, seq=seq).first()
+        return None if row is None else row.as_domain()
+
 
 class Event(models.Model):
     """One stored event. `payload` is canonical text made once at intake."""
@@ -89,6 +111,10 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.kind}"
+
+    def as_domain(self) -> RecordedEvent:
+        """The event as rules read it."""
+        return stored(self.kind, self.payload)
 
 
 class Intent(models.Model):
