@@ -245,7 +245,9 @@ def _output_violation(tool: ClientTool, output: Json) -> str | None:
     violation = schemas.violation(tool.output_schema, output)
     if violation is None:
         return None
-    return f"The output does not fit the output_schema of tool `{tool.name}`: {_cut(violation.text)}. Send one that does."
+    return (
+        f"The output does not fit the output_schema of tool `{tool.name}`: {_cut(violation.text)}. Send one that does."
+    )
 
 
 def _pin_difference(tool: ClientTool, input: Json, output: Json) -> str | None:
