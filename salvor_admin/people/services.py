@@ -84,7 +84,9 @@ def create_workspace(*, key: str, name: str = "") -> Workspace:
                 key=key, name=name or key.replace("-", " ").capitalize(), created_at=now
             )
     except IntegrityError:
-        raise Refusal("workspace_exists", f"There is a workspace {key} already; choose another key.", place="key") from None
+        raise Refusal(
+            "workspace_exists", f"There is a workspace {key} already; choose another key.", place="key"
+        ) from None
     audit.record("workspace.created", subject=("workspace", key), actor=Shell(workspace), at=now)
     return workspace
 
@@ -371,3 +373,16 @@ def revoke_personal_token(*, token_id: int, actor: Actor) -> PersonalToken:
         details={"of": row.person.username, "name": row.name},
     )
     return row
+
+
+@transaction.atomic
+def note_sign_in(*, person: Person, signed_in: bool) -> None:
+    """Writes a sign-in or sign-out into the audit trail of each workspace the person belongs to."""
+    now = database_now()
+    for membership in access.workspaces_of(person):
+        audit.record(
+            "person.signed_in" if signed_in else "person.signed_out",
+            subject=("person", person.pk),
+            actor=Actor(person, membership.workspace, frozenset(), "page"),
+            at=now,
+        )

@@ -172,3 +172,16 @@ def open_request_of(document_id: UUID) -> ChangeRequest | None:
     """The change request that holds this document open, if one does."""
     item = ChangeItem.objects.select_related("request").filter(document_id=document_id, open=True).first()
     return item.request if item else None
+
+
+#: Counting stops here: a page says "100+" rather than reading a whole table.
+COUNTED = 100
+
+
+def count_waiting(workspace_id: int) -> tuple[int, bool]:
+    """How many change requests wait for a verdict or for publishing, and whether counting stopped."""
+    waiting = ChangeRequest.objects.filter(
+        workspace_id=workspace_id, state__in=[review.State.IN_REVIEW.value, review.State.APPROVED.value]
+    ).order_by()[: COUNTED + 1]
+    number = len(waiting.values_list("pk", flat=True))
+    return min(number, COUNTED), number > COUNTED

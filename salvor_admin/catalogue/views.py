@@ -1,0 +1,230 @@
+"""Client tools on the desk: the list, one document, drafting as TOML, importing files."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from salvor_admin.catalogue import importing, selectors
+from salvor_admin.catalogue.forms import ImportForm, TomlForm
+from salvor_admin.domain import client_tools
+from salvor_admin.domain.refusals import Refusal
+from salvor_admin.domain.review import Kind
+from salvor_admin.domain.rights import Role
+from salvor_admin.people.access import Actor
+from salvor_admin.people.pages import in_workspace
+from salvor_admin.reviews import access as reviews_access
+from salvor_admin.reviews import publishing
+from salvor_admin.reviews import selectors as reviews
+from salvor_admin.reviews import services as reviews_services
+from salvor_admin.reviews.models import Revision
+from salvor_admin.reviews.services import Source, WantedItem
+from salvor_admin.web import pagination
+
+
+@require_safe
+@in_workspace
+def tools(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Client tools by name; the filter stands in the address."""
+    name = request.GET.get("q", "").strip()[:200].replace("\0", "")
+    page = pagination.keyset_page(
+        selectors.client_tools_of(actor.workspace_id, name=name),
+        ["label", "id"],
+        cursor=request.GET.get("cursor"),
+        limit=pagination.DEFAULT_LIMIT,
+    )
+    return render(
+        request,
+        "catalogue/tools.html",
+        {
+            "actor": actor,
+            "page": page,
+            "rows": selectors.rows(page.rows),
+            "q": name,
+            "publication": reviews.last_publication(actor.workspace_id),
+            "may_draft": actor.has(Role.AUTHOR),
+        },
+    )
+
+
+@require_safe
+@in_workspace
+def document(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
+    """One client tool: what is live, what was, what is open."""
+    found = reviews_access.document(actor, document_id)
+    revisions = selectors.revisions(found.pk)
+    chosen = _chosen(request, revisions) or found.live_revision or (revisions[0] if revisions else None)
+    tool = selectors.read(chosen) if chosen else None
+    return render(
+        request,
+        "catalogue/document.html",
+        {
+            "actor": actor,
+            "document": found,
+            "revisions": revisions,
+            "chosen": chosen,
+            "tool": tool,
+            "output_absent": tool is not None and tool.output_schema is client_tools.ABSENT,
+            "input_rows": selectors.schema_rows(tool.input_schema) if tool else [],
+            "output_rows": selectors.schema_rows(tool.output_schema) if tool else [],
+            "findings": chosen.findings.select_related("revision__document") if chosen else [],
+            "open_request": reviews.open_request_of(found.pk),
+            "may_draft": actor.has(Role.AUTHOR),
+            "may_revoke": actor.has(Role.ADMIN),
+        },
+    )
+
+
+def _chosen(request: HttpRequest, revisions: list[Revision]) -> Revision | None:
+    wanted = request.GET.get("revision", "")
+    if not wanted:
+        return None
+    found = next((revision for revision in revisions if str(revision.number) == wanted), None)
+    if found is None:
+        raise Refusal(
+            "not_found", "There is no such revision of this document; choose one of the list.", place="revision"
+        )
+    return found
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_workspace
+def import_files(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Many files into one change request, with a result per file."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    results: list[importing.FileResult] = []
+    if request.method == "POST" and form.is_valid():
+        reason = form.cleaned_data["reason"].strip()
+        files = [
+            importing.File(name=upload.name, raw=upload.read(importing.LARGEST_FILE + 1))
+            for upload in form.cleaned_data["uploads"]
+        ]
+        try:
+            done = importing.import_client_tools(actor=actor, files=files, reason=reason, submit=bool(reason))
+        except Refusal as refusal:
+            if refusal.place not in form.fields:
+                raise
+            form.add_error(refusal.place, refusal.message)
+        else:
+            if done.request is not None:
+                verb = "submitted" if reason else "saved as a draft"
+                messages.success(request, f"CR-{done.request.number} is {verb}, from {len(files)} file(s).")
+                for result in done.results:
+                    if result.note:
+                        messages.warning(request, f"{result.file}: {result.note}")
+                return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=done.request.pk)
+            results = done.results
+    failed = bool(form.errors or results)
+    return render(
+        request,
+        "catalogue/import.html",
+        {"actor": actor, "form": form, "results": results, "may_draft": actor.has(Role.AUTHOR)},
+        status=422 if failed else 200,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_workspace
+def new_tool(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """A client tool typed as TOML."""
+    return _toml_page(request, actor, None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_workspace
+def edit_tool(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
+    """The next revision of a client tool, begun from its newest one."""
+    found = reviews_access.document(actor, document_id)
+    revision = Revision.objects.filter(document=found).order_by("-number").first()
+    return _toml_page(request, actor, revision)
+
+
+def _toml_page(request: HttpRequest, actor: Actor, revision: Revision | None) -> HttpResponse:
+    initial = {"toml": client_tools.to_toml(selectors.read(revision))} if revision else {}
+    form = TomlForm(request.POST or None, initial=initial)
+    place = ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            request_id = _save(actor, form, revision)
+        except Refusal as refusal:
+            if refusal.code in {"not_allowed", "stale_base"}:
+                raise
+            place = refusal.place or ""
+            form.add_error("reason" if refusal.place == "reason" else "toml", refusal.message)
+        else:
+            return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=request_id)
+    return render(
+        request,
+        "catalogue/toml.html",
+        {
+            "actor": actor,
+            "form": form,
+            "revision": revision,
+            "place": place,
+            "may_draft": actor.has(Role.AUTHOR),
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+@transaction.atomic
+def _save(actor: Actor, form: TomlForm, revision: Revision | None) -> UUID:
+    # Browsers send CRLF; TOML reads either, and what is stored is the parsed document.
+    raw = form.cleaned_data["toml"].encode()
+    tool = client_tools.from_toml(raw)
+    if revision is not None and tool.name != revision.document.label:
+        raise Refusal(
+            "name_changed",
+            f"This edits {revision.document.label}, and the text names {tool.name}. Draft a new tool for another name.",
+            place="name",
+        )
+    saved = reviews_services.save_revision(
+        actor=actor,
+        kind=Kind.CLIENT_TOOL.value,
+        body=client_tools.to_document(tool),
+        source=Source("form", "", raw),
+    )
+    reason = form.cleaned_data["reason"].strip()
+    held = reviews.open_request_of(saved.document_id)
+    if held is not None:
+        if reason:
+            reviews_services.submit(request_id=held.pk, actor=actor, reason=reason)
+        return held.pk
+    return reviews_services.open_change_request(
+        actor=actor, items=[WantedItem(saved.document_id)], reason=reason, submit=bool(reason)
+    ).pk
+
+
+@require_POST
+@in_workspace
+def propose(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
+    """A change request that rolls back to an old revision, or removes the tool."""
+    action = request.POST.get("action", "")
+    number = request.POST.get("revision", "")
+    if action == "set" and not (number.isascii() and number.isdecimal() and len(number) < 10):
+        raise Refusal("bad_request", "Name the revision to go back to by its number.", place="revision")
+    row = reviews_services.open_change_request(
+        actor=actor,
+        items=[WantedItem(document_id, action=action, revision=int(number) if action == "set" else None)],
+        reason=request.POST.get("reason", ""),
+        submit=True,
+    )
+    messages.success(request, f"CR-{row.number} is in review.")
+    return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=row.pk)
+
+
+@require_POST
+@in_workspace
+def revoke(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
+    """Out of service at once; the typed name shows that this very tool is meant."""
+    found = reviews_access.document(actor, document_id)
+    if request.POST.get("typed_name", "") != found.label:
+        raise Refusal("name_not_typed", f"Type {found.label} to show that it is the one to revoke.", place="typed_name")
+    publication = publishing.revoke(document_id=document_id, reason=request.POST.get("reason", ""), actor=actor)
+    messages.success(request, f"{found.label} is out of service since publication {publication.number}.")
+    return redirect("catalogue:document", workspace=actor.workspace_key, document_id=document_id)
