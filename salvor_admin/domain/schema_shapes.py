@@ -90,7 +90,8 @@ def _a_positive_number(value: Any, dialect: Dialect) -> str | None:
 
 
 def _a_count(value: Any, dialect: Dialect) -> str | None:
-    return None if is_number(value) and value >= 0 and value == int(value) else "must be a whole number from zero on"
+    is_whole = isinstance(value, int) or (dialect > Dialect.DRAFT_4 and isinstance(value, float) and value.is_integer())
+    return None if is_whole and is_number(value) and value >= 0 else "must be a whole number from zero on"
 
 
 def _an_array(value: Any, dialect: Dialect) -> str | None:
@@ -121,7 +122,7 @@ def _type_names(value: Any, dialect: Dialect) -> str | None:
 def _enumerated(value: Any, dialect: Dialect) -> str | None:
     if not isinstance(value, list):
         return "must be an array"
-    if dialect <= Dialect.DRAFT_6 and (not value or len(set(map(by_value, value))) != len(value)):
+    if dialect == Dialect.DRAFT_4 and (not value or len(set(map(by_value, value))) != len(value)):
         return "must hold at least one value, and none twice"
     return None
 
@@ -148,17 +149,32 @@ def _an_id(value: Any, dialect: Dialect) -> str | None:
     return None
 
 
+def _vocabularies(value: Any, dialect: Dialect) -> str | None:
+    if isinstance(value, dict) and all(isinstance(needed, bool) for needed in value.values()):
+        return None
+    return "must be an object of booleans"
+
+
+def _draft_4_alone(shape: Shape) -> Shape:
+    return lambda value, dialect: shape(value, dialect) if dialect == Dialect.DRAFT_4 else None
+
+
+def _draft_2019_alone(shape: Shape) -> Shape:
+    return lambda value, dialect: shape(value, dialect) if dialect == Dialect.DRAFT_2019_09 else None
+
+
 SHAPES: Final[Mapping[str, tuple[int, Shape]]] = {
     # keyword: (the dialect that brought it, its shape)
     "$schema": (4, _a_string),
     "$id": (6, _an_id),
-    "id": (4, _an_id),
+    "id": (4, _draft_4_alone(_an_id)),
     "$ref": (4, _a_string),
     "$anchor": (2019, _an_anchor),
-    "$recursiveRef": (2019, _a_string),
-    "$recursiveAnchor": (2019, _a_boolean),
+    "$recursiveRef": (2019, _draft_2019_alone(_a_string)),
+    "$recursiveAnchor": (2019, _draft_2019_alone(_a_boolean)),
     "$dynamicRef": (2020, _a_string),
     "$dynamicAnchor": (2020, _an_anchor),
+    "$vocabulary": (2019, _vocabularies),
     "$comment": (7, _a_string),
     "title": (4, _a_string),
     "description": (4, _a_string),
@@ -258,8 +274,8 @@ def judge(schema: Json, dialect: Dialect, place: str) -> None:
         for keyword, beside in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if keyword in schema and beside not in schema:
                 raise SchemaProblem(pointer(place, keyword), f"`{keyword}` needs `{beside}` beside it")
-    if dialect >= Dialect.DRAFT_2019_09 and (named := schema.get("dependentRequired")) is not None:
-        _judge_name_lists(named, dialect, pointer(place, "dependentRequired"))
+    if dialect >= Dialect.DRAFT_2019_09 and "dependentRequired" in schema:
+        _judge_name_lists(schema["dependentRequired"], dialect, pointer(place, "dependentRequired"))
     if place and "$schema" in schema and dialect_of(schema) != dialect:
         raise SchemaProblem(pointer(place, "$schema"), "a schema inside another must keep to its dialect")
 
