@@ -1,8 +1,32 @@
-"""Routes of api."""
+"""Routes of `/api`."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, path, re_path
+
+from salvor_admin.api import errors
+from salvor_admin.api.views import change_requests
+from salvor_admin.web.statuses import status_of
+from salvor_admin.web.surfaces import register_surface
+
+register_surface("/api/", errors.respond)
+
+
+def unknown(request: HttpRequest) -> HttpResponse:
+    """Whatever else is asked for under `/api/`."""
+    refusal = errors.unknown_path()
+    return errors.respond(request, refusal, status_of(refusal.code))
+
+
+unknown.csrf_exempt = True  # type: ignore[attr-defined]
 
 app_name = "api"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("change-requests/", change_requests.All.as_view(), name="change_requests"),
+    path("change-requests/<uuid:pk>/", change_requests.One.as_view(), name="change_request"),
+    path("change-requests/<uuid:pk>/verdicts/", change_requests.Verdicts.as_view(), name="verdicts"),
+    path("change-requests/<uuid:pk>/publish/", change_requests.Publish.as_view(), name="publish"),
+    path("change-requests/<uuid:pk>/withdraw/", change_requests.Withdraw.as_view(), name="withdraw"),
+    re_path(r"", unknown, name="unknown"),
+]

@@ -1,0 +1,1 @@
+"""Views of `/api`, one file a noun: parse, call, present."""
