@@ -45,15 +45,13 @@ class ProviderFinding:
 
 def check_offer(provider: Provider, offers: Sequence[ToolDeclaration]) -> list[ProviderFinding]:
     """Everything one target has against a whole offer, most serious first; places are pointers into the list."""
-    verdicts = provider.strict_verdicts(offers)
     found: list[ProviderFinding] = []
     for limit in limits_of(provider.name):
-        for_all, for_each = OFFER_RULES.get(limit.code), RULES.get(limit.code)
-        if for_all is not None:
-            found += _findings(provider, limit, for_all(offers, limit), "")
-        if for_each is not None:
-            for index, (offer, verdict) in enumerate(zip(offers, verdicts, strict=True)):
-                found += _findings(provider, limit, for_each(Offered(offer, verdict), limit), f"/{index}")
+        rule = OFFER_RULES.get(limit.code)
+        if rule is not None:
+            found += _findings(provider, limit, rule(offers, limit), "")
+    for index, (offer, verdict) in enumerate(zip(offers, provider.strict_verdicts(offers), strict=True)):
+        found += _about(provider, Offered(offer, verdict), f"/{index}")
     return sorted(found, key=lambda each: _ORDER[each.finding.severity])
 
 
@@ -61,11 +59,7 @@ def check_declaration(providers: Sequence[Provider], declaration: ToolDeclaratio
     """What each target has against one declaration alone, most serious first; places are pointers into it."""
     found: list[ProviderFinding] = []
     for provider in providers:
-        verdict = provider.strict_verdicts([declaration])[0]
-        for limit in limits_of(provider.name):
-            for_each = RULES.get(limit.code)
-            if for_each is not None:
-                found += _findings(provider, limit, for_each(Offered(declaration, verdict), limit), "")
+        found += _about(provider, Offered(declaration, provider.strict_verdicts([declaration])[0]), "")
     return sorted(found, key=lambda each: _ORDER[each.finding.severity])
 
 
@@ -84,6 +78,18 @@ def render_checked(
             details={"target": provider.name, "findings": [each.as_json() for each in blocking]},
         )
     return provider.render_offer(offers, output=output)
+
+
+def _about(provider: Provider, offered: Offered, prefix: str) -> Iterator[ProviderFinding]:
+    """The findings about one declaration; a schema beyond the size cap is not looked into any further."""
+    too_large = False
+    for limit in limits_of(provider.name):
+        rule = RULES.get(limit.code)
+        if rule is None or (too_large and limit.code in schema_rules.RULES):
+            continue
+        found = list(_findings(provider, limit, rule(offered, limit), prefix))
+        too_large = too_large or (limit.code == "schema_too_large" and bool(found))
+        yield from found
 
 
 def _findings(

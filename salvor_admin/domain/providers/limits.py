@@ -67,6 +67,7 @@ _GEMINI_MAX_ITEMS = "https://github.com/googleapis/python-genai/issues/2170"
 
 _NAME = r"[A-Za-z0-9_-]*"
 _LOWER_OF_TWO = "its newer text says 128, older surfaces stop at 64, so the lower one counts"
+_LIFTED_ELSEWHERE = "some of its surfaces have lifted it, compatible hosts have not, so it counts"
 
 LIMITS: tuple[Limit, ...] = (
     # names
@@ -87,7 +88,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit((*OPENAI, BEDROCK), "name_offered_twice", BLOCK, None, "agentplane contract 2.2", "2026-11-30"),
     # descriptions
     Limit((BEDROCK,), "description_empty", BLOCK, None, _BEDROCK_API, "2026-11-30"),
-    Limit(OPENAI, "description_too_long", BLOCK, 1024, _OPENAI_DESCRIPTION, "2025-04-25"),
+    Limit(OPENAI, "description_too_long", BLOCK, 1024, _OPENAI_DESCRIPTION, "2025-04-25", _LIFTED_ELSEWHERE),
     Limit((ANTHROPIC, BEDROCK, GEMINI), "description_too_long", WARN, 10_000, OURS, "2026-11-30"),
     # how many, and where a cached prefix ends
     Limit(OPENAI, "too_many_tools", BLOCK, 128, _OPENAI_COUNT, "2025-06-18"),

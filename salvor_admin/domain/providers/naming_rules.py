@@ -63,7 +63,8 @@ def _description_too_long(it: Offered, limit: Limit) -> Iterator[Sighting]:
     if len(it.offer.description) > limit.value:
         yield Sighting(
             "/description",
-            f"The description is {len(it.offer.description)} characters long, and the limit is {limit.value}.",
+            f"The description is {len(it.offer.description)} characters long, and the limit is {limit.value}"
+            f"{f': {limit.note}' if limit.note else ''}.",
             "Shorten it; nothing is cut by itself.",
         )
 

@@ -9,14 +9,16 @@ from salvor_admin.domain.declarations import CacheTtl, ToolDeclaration
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Doubled, Json, pointer
 
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 4 * 1024 * 1024
+MOST_SCHEMA_BYTES = 1024 * 1024
 _MEMBERS = ("name", "offering", "named", "description", "parameters_text", "cache")
+_MAY_BE_NULL = ("named", "cache")
 
 
 def read_offers(raw: bytes) -> list[ToolDeclaration]:
     """The declarations of a file, in its order; anything not understood is refused with its place."""
     if len(raw) > MOST_BYTES:
-        _refuse(f"the file takes {len(raw)} bytes, and {MOST_BYTES} are read; offer fewer or smaller tools", "")
+        _refuse(f"it takes more than {MOST_BYTES} bytes; offer fewer or smaller tools", "")
     try:
         entries = strict_json.read_strict(raw)
     except Refusal as why:
@@ -29,6 +31,7 @@ def read_offers(raw: bytes) -> list[ToolDeclaration]:
 def _offer(entry: Json, place: str) -> ToolDeclaration:
     if not isinstance(entry, dict):
         _refuse("an entry is no object; describe each tool as an object", place)
+    entry = {name: value for name, value in entry.items() if value is not None or name not in _MAY_BE_NULL}
     for name, value in entry.items():
         if name not in _MEMBERS:
             _refuse(f"{name[:80]!a} is no member of a tool; there are {', '.join(_MEMBERS)}", pointer(place, name))
@@ -56,6 +59,8 @@ def _offer(entry: Json, place: str) -> ToolDeclaration:
 
 def _parameters(text: str, place: str) -> Json:
     raw = text.encode()
+    if len(raw) > MOST_SCHEMA_BYTES:
+        _refuse(f"parameters_text takes {len(raw)} bytes, and {MOST_SCHEMA_BYTES} are read; make it smaller", place)
     try:
         value = strict_json.read(raw)
         # Wrapped, because only the reading of members tells where one stands twice.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
 from salvor_admin.domain import strict_json
@@ -12,6 +12,7 @@ from salvor_admin.domain.schema_shapes import MAP
 from salvor_admin.domain.strict_json import Json
 
 DEFINITION_TABLES = ("$defs", "definitions")
+_ADDRESSES = ("$id", "$anchor", "$dynamicAnchor")
 
 _LOCAL_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]*)")
 
@@ -31,22 +32,26 @@ def circles_of_definitions(schema: Json) -> _Places:
             return ()
         name = _unescaped(match[2])
         place = strict_json.pointer(strict_json.pointer("", match[1]), name)
-        return _references_in(table.get(name), place, skip_definitions=True).items()
+        return _references_in(table.get(name), place).items()
 
-    return _circles(_references_in(schema, "", skip_definitions=True), targets)
+    return _circles(_references_in(schema, ""), targets)
 
 
 def circles(schema: Json) -> _Places:
     """The references that close a circle along any local pointer, `#/properties/…` included."""
 
+    known: dict[str, _Places] = {}
+
     def targets(reference: str) -> Iterable[tuple[str, str]]:
         if not reference.startswith("#/"):
             return ()
         place = unquote(reference[1:])
-        found, target = lookup(schema, place)
-        return _references_in(target, place, skip_definitions=True).items() if found else ()
+        if place not in known:
+            found, target = lookup(schema, place)
+            known[place] = _references_in(target, place) if found else {}
+        return known[place].items()
 
-    return _circles(_references_in(schema, "", skip_definitions=True), targets)
+    return _circles(_references_in(schema, ""), targets)
 
 
 def lookup(schema: Json, pointer: str) -> tuple[bool, Json]:
@@ -63,15 +68,18 @@ def lookup(schema: Json, pointer: str) -> tuple[bool, Json]:
     return True, current
 
 
-def selects(schema: Json, reference: str) -> bool:
-    """Whether a reference stays inside this schema and finds something there: by pointer, anchor or `$id`."""
-    base, _, fragment = reference.partition("#")
-    if base:
-        return any(isinstance(each, dict) and each.get("$id") == base for each, _ in schema_walk.subschemas(schema))
-    if fragment and not fragment.startswith("/"):
-        anchored = (each for each, _ in schema_walk.subschemas(schema) if isinstance(each, dict))
-        return any(fragment in (each.get("$anchor"), each.get("$dynamicAnchor")) for each in anchored)
-    return lookup(schema, unquote(fragment))[0]
+def leading_nowhere(schema: Json) -> Iterator[tuple[str, str]]:
+    """The references that leave this schema or find nothing in it, by pointer, anchor or `$id`, with their places."""
+    nodes = [(each, place) for each, place in schema_walk.subschemas(schema) if isinstance(each, dict)]
+    named = {name for each, _ in nodes for keyword in _ADDRESSES if isinstance(name := each.get(keyword), str)}
+    for each, place in nodes:
+        reference = each.get("$ref")
+        if not isinstance(reference, str):
+            continue
+        base, _, fragment = reference.partition("#")
+        by_pointer = not base and (not fragment or fragment.startswith("/"))
+        if not (lookup(schema, unquote(fragment))[0] if by_pointer else (base or fragment) in named):
+            yield reference, place
 
 
 def _circles(starts: _Places, targets: Callable[[str], Iterable[tuple[str, str]]]) -> _Places:
@@ -100,8 +108,8 @@ def _circles(starts: _Places, targets: Callable[[str], Iterable[tuple[str, str]]
     return closing
 
 
-def _references_in(value: Json, place: str, *, skip_definitions: bool) -> _Places:
-    """The texts under $ref anywhere in a value, known keywords or not, with the place of each."""
+def _references_in(value: Json, place: str) -> _Places:
+    """The texts under $ref anywhere in a value but in its definition tables, known keywords or not, with their places."""
     found: _Places = {}
     waiting: list[tuple[Json, str, bool]] = [(value, place, False)]
     while waiting:
@@ -115,7 +123,7 @@ def _references_in(value: Json, place: str, *, skip_definitions: bool) -> _Place
                     waiting.append((child, inner, False))
                 elif name == "$ref" and isinstance(child, str):
                     found.setdefault(child, at)
-                elif not (skip_definitions and name in DEFINITION_TABLES):
+                elif name not in DEFINITION_TABLES:
                     waiting.append((child, inner, name in MAP))
     return found
 

@@ -10,7 +10,7 @@ from salvor_admin.domain.providers import references, schema_walk
 from salvor_admin.domain.providers.limits import Limit
 from salvor_admin.domain.providers.sightings import Offered, Rule, Sighting, shown
 from salvor_admin.domain.schema_shapes import Dialect, SchemaProblem
-from salvor_admin.domain.strict_json import pointer
+from salvor_admin.domain.strict_json import Json, pointer
 
 _NUMBER_KEYWORDS = frozenset(
     {
@@ -31,8 +31,13 @@ _NUMBER_KEYWORDS = frozenset(
 )
 
 
+def size_of(schema: Json) -> int:
+    """The bytes a schema takes, white space aside."""
+    return len(canonical.text(schema).encode("utf-8", "surrogatepass"))
+
+
 def _schema_too_large(it: Offered, limit: Limit) -> Iterator[Sighting]:
-    size = len(canonical.text(it.schema).encode("utf-8", "surrogatepass"))
+    size = size_of(it.schema)
     if size > limit.value:
         yield Sighting(
             "/parameters",
@@ -163,14 +168,12 @@ def _circular_reference_strict(it: Offered, limit: Limit) -> Iterator[Sighting]:
 
 
 def _reference_leads_nowhere(it: Offered, limit: Limit) -> Iterator[Sighting]:
-    for schema, place in schema_walk.subschemas(it.schema):
-        reference = schema.get("$ref") if isinstance(schema, dict) else None
-        if isinstance(reference, str) and not references.selects(it.schema, reference):
-            yield Sighting(
-                f"/parameters{place}",
-                f"The reference {shown(reference)} selects nothing in this schema; nothing else is ever fetched.",
-                "Put the definition under $defs and refer to it there.",
-            )
+    for reference, place in references.leading_nowhere(it.schema):
+        yield Sighting(
+            f"/parameters{place}",
+            f"The reference {shown(reference)} selects nothing in this schema; nothing else is ever fetched.",
+            "Put the definition under $defs and refer to it there.",
+        )
 
 
 def _max_items_sum(it: Offered, limit: Limit) -> Iterator[Sighting]:

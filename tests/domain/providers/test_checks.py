@@ -375,6 +375,12 @@ def test_an_argument_named_like_a_keyword_is_no_keyword_for_any_rule(name: str) 
         assert codes == ({"property_key"} if name == "$ref" and target in (ANTHROPIC, BEDROCK) else set())
 
 
+def test_a_schema_beyond_the_cap_is_not_looked_into_any_further() -> None:
+    huge = offer(parameters={"enum": ["x" * 600_000], "anyOf": []})
+    for target in ALL:
+        assert {code for code, _, _ in found(target, huge)} == {"schema_too_large"}
+
+
 # --- strictness ------------------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,11 @@ def test_an_offering_keeps_its_tool_under_another_name() -> None:
     assert offer.parameters is True
 
 
+def test_an_optional_member_may_be_null() -> None:
+    (offer,) = offer_file.read_offers(json.dumps([{**ENTRY, "cache": None, "named": None}]).encode())
+    assert (offer.name, offer.cache) == ("a", None)
+
+
 @pytest.mark.parametrize(
     ("entries", "place"),
     [
@@ -73,4 +78,11 @@ def test_an_offering_that_is_no_reference_is_refused_at_its_place() -> None:
 
 
 def test_a_huge_file_is_refused_unread() -> None:
-    assert "16777217" in refused(b" " * (offer_file.MOST_BYTES + 1)).message
+    assert str(offer_file.MOST_BYTES) in refused(b" " * (offer_file.MOST_BYTES + 1)).message
+
+
+def test_a_huge_schema_is_refused_with_its_size() -> None:
+    text = json.dumps({"description": "d" * offer_file.MOST_SCHEMA_BYTES})
+    refusal = refused(json.dumps([{**ENTRY, "parameters_text": text}]).encode())
+    assert refusal.place == "/0/parameters_text"
+    assert str(len(text)) in refusal.message
