@@ -37,6 +37,7 @@ ACTIONS: Final[dict[str, str]] = {
     "case.handed_over": "handed a case over",
     "case.settled": "settled a call",
     "case.abandoned": "abandoned a run",
+    "run.abandoned": "abandoned a run that waited for nothing",
     "case.still_unknown": "left a call unsettled",
     "case.noted": "wrote a note",
     "case.evidence_added": "added evidence",

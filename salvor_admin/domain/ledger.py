@@ -336,11 +336,16 @@ def decide_abandonment(head: RunHead, *, run_id: str, reason: str | None, intent
 def refuse_runtime(head: RunHead, *, run_id: str, verb: str) -> None:
     """A runtime's own token settles nothing, and abandons no run with an open write: the agent would be the judge."""
     if verb == "resolve" or head.state is RunState.NEEDS_RECONCILIATION:
-        raise Refusal(
-            "client_completion_refused",
-            f"A runtime's token may not {verb} run {run_id}: what became of a write is for a person to say. "
-            "The call waits in the inbox; a settler answers it there, or here with a personal token.",
-        )
+        raise runtime_refusal(run_id, verb)
+
+
+def runtime_refusal(run_id: str, verb: str) -> Refusal:
+    """What a runtime is told that tries to decide."""
+    return Refusal(
+        "client_completion_refused",
+        f"A runtime's token may not {verb} run {run_id}: what became of a write is for a person to say. "
+        "The call waits in the inbox; a settler answers it there, or here with a personal token.",
+    )
 
 
 def unknown_run(run_id: str) -> Refusal:

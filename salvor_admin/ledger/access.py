@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet, Value
 
 from salvor_admin.domain import ledger
+from salvor_admin.domain.leases import Lease
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.ledger.models import Intent, Run
 
@@ -44,9 +46,19 @@ def run_of_call(workspace_id: int, intent_id: UUID) -> Run:
     return found
 
 
-def open_call(run: Run) -> Intent | None:
-    """The call that the run waits for."""
-    return Intent.objects.filter(run=run, standing="open").first()
+def open_call_at(run_pk: int, seq: int | None) -> Intent | None:
+    """The call that a run waits for at this position."""
+    return None if seq is None else Intent.objects.filter(run_id=run_pk, seq=seq).first()
+
+
+def lease(workspace_id: int, run_id: str, lease_hash: bytes | None) -> Lease | None:
+    """A run's lease, and whether this is its token; for the gate alone."""
+    held = Run.objects.filter(workspace_id=workspace_id, run_id=run_id, lease_hash__isnull=False)
+    stored = held.values_list("lease_hash", flat=True).first()
+    if stored is None:
+        return None
+    is_callers = lease_hash is not None and hmac.compare_digest(bytes(stored), lease_hash)
+    return Lease(is_callers=is_callers, is_current=True, lapses_in_seconds=1)
 
 
 def workspaces_with_silent_calls(at: datetime) -> list[int]:

@@ -83,7 +83,7 @@ def _load(workspace_id: int) -> LiveTools:
         .annotate(
             live=FilteredRelation(
                 "documents",
-                condition=Q(documents__live_revision__isnull=False, documents__kind=Kind.CLIENT_TOOL.value),
+                condition=Q(documents__kind=Kind.CLIENT_TOOL.value),
             )
         )
         .values_list("last_publication", "live__live_revision_id", "live__live_revision__body")

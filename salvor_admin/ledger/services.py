@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeVar
 
-from salvor_admin.domain import append_guard, canonical, keys, ledger, model_calls
+from django.db.models.functions import Now
+
+from salvor_admin.domain import append_guard, canonical, keys, leases, ledger, model_calls
 from salvor_admin.domain.client_tools import ABSENT, ClientTool
 from salvor_admin.domain.events import Envelope, Event, Kind
 from salvor_admin.domain.ledger import CallDecision, Failure, IntentAnswer, ReportRefused, ToolAsk
@@ -203,6 +205,19 @@ def refuse_driving(door: Door, refusal: Refusal) -> None:
         raise refusal
 
     return _drive(door, None, judge)
+
+
+def show_in(door: Door, workspace_id: int) -> None:
+    """The lease gate for somebody whose bearer token is a person's: the drive token alone is looked at."""
+    if door.refusal is not None:
+        raise door.refusal
+    if door.run_id is None:
+        raise scenes.bad_run_id()
+    lease = access.lease(workspace_id, door.run_id, door.lease_hash)
+    leases.decide_gate(lease, run_id=door.run_id, presented=door.drive_token)
+    Run.objects.filter(workspace_id=workspace_id, run_id=door.run_id, lease_hash=door.lease_hash).update(
+        lease_seen_at=Now()
+    )
 
 
 def _drive(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from django.db import transaction
 
 from salvor_admin.domain import canonical, settling
-from salvor_admin.domain.client_tools import ABSENT
+from salvor_admin.domain.client_tools import ABSENT, Absent
 from salvor_admin.domain.ledger import Failure
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.settling import CaseState, ClaimEnd, JudgeBy, Outcome
@@ -48,6 +48,7 @@ def settle_call(
     claim_id: int | None = None,
     driver_attached_ok: bool = True,
     only_writes: bool = False,
+    keeps_lease: bool = False,
 ) -> Settlement:
     """Records what became of a call: LANDED with its `output`, held to schema and pins, or FAILED with its `error`.
 
@@ -68,6 +69,7 @@ def settle_call(
         at=touched.now,
         judge_by=judge_by.value,
         only_writes=only_writes,
+        keeps_lease=keeps_lease,
     )
     recorded = canonical.text(closed.payload["output"])
     settlement = _close(
@@ -100,15 +102,22 @@ def abandon_call(
     reason_code: str = "",
     claim_id: int | None = None,
     driver_attached_ok: bool = True,
+    wire_reason: str | None | Literal[Absent.ABSENT] = ABSENT,
 ) -> Settlement:
     """Will not happen: retires the call's whole run for good; an open write stays named as unresolved.
 
-    Raises what `settle_call` raises.
+    `wire_reason` is what `/v1` was given for the closing event, kept there as it is; only without it is a `reason`
+    needed. Raises what `settle_call` raises.
     """
-    words, code = settling.decide_reason(reason, reason_code, is_required=reason is not None)
+    words, code = settling.decide_reason(reason, reason_code, is_required=wire_reason is ABSENT)
     touched = _touch(actor, intent_id, claim_id, "abandoned", "abandon a run")
     _refuse_attached(touched, is_accepted=driver_attached_ok)
-    closed = ledger.append_abandonment(run=touched.run, reason=words or None, settler=touched.actor, at=touched.now)
+    closed = ledger.append_abandonment(
+        run=touched.run,
+        reason=(words or None) if wire_reason is ABSENT else wire_reason,
+        settler=touched.actor,
+        at=touched.now,
+    )
     settlement = _close(touched, Outcome.WILL_NOT_HAPPEN, reason=words, reason_code=code, appended_seq=closed.seq)
     _record("case.abandoned", touched, reason_code=code, appended_seq=closed.seq)
     return settlement

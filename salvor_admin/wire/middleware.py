@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
+
+from salvor_admin.wire import routes
+
+PREFIX = "/v1/"
 
 
 class LeanWire:
-    """Answers `/v1/` paths itself and lets everything else pass."""
+    """Answers `/v1` itself and lets everything else pass."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        path = request.path_info
+        if path.startswith(PREFIX):
+            return routes.answer(request, path[len(PREFIX) :])
+        if path == "/v1":
+            return routes.answer(request, "")
         return self.get_response(request)
