@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urljoin
 
 from salvor_admin.domain import schema_checks, schema_formats, schema_shapes
-from salvor_admin.domain.schema_checks import Check, Node, OverBudget, Resource, Run
+from salvor_admin.domain.schema_run import Check, Node, OverBudget, Resource, Run
 from salvor_admin.domain.schema_shapes import Dialect, SchemaProblem
 from salvor_admin.domain.schema_subset import Fault
 from salvor_admin.domain.strict_json import Json, pointer

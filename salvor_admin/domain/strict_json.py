@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
+from salvor_admin.domain import json_skim
 from salvor_admin.domain.refusals import Refusal
 
 Json: TypeAlias = Any  # None | bool | int | float | str | list[Json] | dict[str, Json]
@@ -199,83 +200,6 @@ def refuse_doubled(value: Json, known: Collection[str], *, place: str | None = N
                 )
 
 
-_SPACE = re.compile(rb"[ \t\n\r]*+")
-_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
-_PLAIN = re.compile(
-    rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-    rb"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|true|false|null"
-)
-
-
-class _Skimmer:
-    """Walks over one JSON text by its grammar alone: no depth, no number ranges, no UTF-8."""
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        self.at = 0
-
-    def next(self) -> int:
-        """The next byte that is no white space; -1 at the end."""
-        space = _SPACE.match(self.raw, self.at)
-        self.at = space.end() if space else self.at
-        return self.raw[self.at] if self.at < len(self.raw) else -1
-
-    def take(self, wanted: bytes) -> None:
-        if self.next() != wanted[0]:
-            self.stop(f"`{wanted.decode()}` is missing")
-        self.at += 1
-
-    def plain(self, pattern: re.Pattern[bytes], what: str) -> bytes:
-        self.next()
-        found = pattern.match(self.raw, self.at)
-        if found is None:
-            self.stop(f"{what} is missing")
-        self.at = found.end()
-        return found[0]
-
-    def value(self) -> bytes:
-        """The bytes of one whole value."""
-        self.next()
-        start = self.at
-        open_ones = bytearray()
-        while True:
-            first = self.next()
-            if first in (0x5B, 0x7B):  # an opening bracket or brace; its closing one is two further on
-                self.at += 1
-                open_ones.append(first)
-                if self.next() == first + 2:
-                    self.at += 1
-                    open_ones.pop()
-                else:
-                    self._name_in(open_ones)
-                    continue
-            else:
-                self.plain(_PLAIN, "a value")
-            while open_ones:
-                if self.next() == ord(","):
-                    self.at += 1
-                    self._name_in(open_ones)
-                    break
-                if self.next() != open_ones[-1] + 2:
-                    self.stop("a comma or a closing bracket is missing")
-                self.at += 1
-                open_ones.pop()
-            else:
-                return self.raw[start : self.at]
-
-    def _name_in(self, open_ones: bytearray) -> None:
-        if open_ones[-1] == ord("{"):
-            self.plain(_STRING, "a member name")
-            self.take(b":")
-
-    def end(self) -> None:
-        if self.next() != -1:
-            self.stop("text stands after the value")
-
-    def stop(self, why: str) -> NoReturn:
-        _refuse(f"The body cannot be read as JSON: {why} at byte {self.at}; send one JSON object.")
-
-
 def _read_known(raw: bytes, max_depth: int, place: str) -> Any:
     try:
         return _read(raw, max_depth, _decode_marked)
@@ -286,7 +210,7 @@ def _read_known(raw: bytes, max_depth: int, place: str) -> Any:
 def _read_members_exactly(
     raw: bytes, known: Collection[str], array_order: Sequence[str] | None, max_depth: int
 ) -> dict[str, Any]:
-    text = _Skimmer(raw)
+    text = json_skim.Skimmer(raw)
     first = text.next()
     members: dict[str, Any] = {}
     if first == ord("["):
@@ -312,7 +236,7 @@ def _read_members_exactly(
     text.at += 1
     if text.next() != ord("}"):
         while True:
-            name = _read_known(text.plain(_STRING, "a member name"), 0, "name of a member")
+            name = _read_known(text.plain(json_skim.STRING, "a member name"), 0, "name of a member")
             text.take(b":")
             if name in members:
                 _refuse(

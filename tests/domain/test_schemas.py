@@ -234,45 +234,45 @@ NAMES = st.sampled_from(["a", "b", "c"])
 COUNTS = st.integers(0, 3)
 
 
-def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+@st.composite
+def keywords(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> dict[str, Any]:
     maps = st.dictionaries(NAMES, inner, max_size=2)
     lists = st.lists(inner, min_size=1, max_size=2)
-    return st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(["object", "array", "string", "number", "integer", ["null", "boolean"]]),
-            "enum": st.lists(instances, max_size=3),
-            "const": instances,
-            "minimum": st.sampled_from([0, 1.0]),
-            "exclusiveMaximum": st.sampled_from([1, 2.5]),
-            "multipleOf": st.sampled_from([2, 0.5]),
-            "minLength": COUNTS,
-            "maxItems": COUNTS,
-            "minProperties": COUNTS,
-            "pattern": st.sampled_from(["^a", "b$"]),
-            "required": st.lists(NAMES, unique=True, max_size=2),
-            "properties": maps,
-            "patternProperties": st.dictionaries(st.sampled_from(["^a", "[bc]"]), inner, max_size=2),
-            "additionalProperties": inner,
-            "propertyNames": inner,
-            "dependentRequired": st.dictionaries(NAMES, st.lists(NAMES, unique=True, max_size=2), max_size=2),
-            "dependentSchemas": maps,
-            "prefixItems": lists,
-            "items": inner,
-            "contains": inner,
-            "minContains": COUNTS,
-            "maxContains": COUNTS,
-            "allOf": lists,
-            "anyOf": lists,
-            "oneOf": lists,
-            "not": inner,
-            "if": inner,
-            "then": inner,
-            "else": inner,
-            "unevaluatedProperties": inner,
-            "unevaluatedItems": inner,
-        },
-    ).filter(lambda schema: len(schema) <= 6)
+    made: dict[str, st.SearchStrategy[Any]] = {
+        "type": st.sampled_from(["object", "array", "string", "number", "integer", ["null", "boolean"]]),
+        "enum": st.lists(instances, max_size=3),
+        "const": instances,
+        "minimum": st.sampled_from([0, 1.0]),
+        "exclusiveMaximum": st.sampled_from([1, 2.5]),
+        "multipleOf": st.sampled_from([2, 0.5]),
+        "minLength": COUNTS,
+        "maxItems": COUNTS,
+        "minProperties": COUNTS,
+        "pattern": st.sampled_from(["^a", "b$"]),
+        "required": st.lists(NAMES, unique=True, max_size=2),
+        "properties": maps,
+        "patternProperties": st.dictionaries(st.sampled_from(["^a", "[bc]"]), inner, max_size=2),
+        "additionalProperties": inner,
+        "propertyNames": inner,
+        "dependentRequired": st.dictionaries(NAMES, st.lists(NAMES, unique=True, max_size=2), max_size=2),
+        "dependentSchemas": maps,
+        "prefixItems": lists,
+        "items": inner,
+        "contains": inner,
+        "minContains": COUNTS,
+        "maxContains": COUNTS,
+        "allOf": lists,
+        "anyOf": lists,
+        "oneOf": lists,
+        "not": inner,
+        "if": inner,
+        "then": inner,
+        "else": inner,
+        "unevaluatedProperties": inner,
+        "unevaluatedItems": inner,
+    }
+    chosen = draw(st.lists(st.sampled_from(sorted(made)), unique=True, max_size=5))
+    return {keyword: draw(made[keyword]) for keyword in chosen}
 
 
 some_schemas = st.recursive(st.booleans() | st.just({}) | st.just({"type": "string"}), keywords, max_leaves=5)

@@ -1,0 +1,84 @@
+"""Finding where the members of a JSON text begin and end, without reading them."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from salvor_admin.domain.refusals import Refusal
+
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
+_PLAIN = re.compile(
+    rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+    rb"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|true|false|null"
+)
+
+
+class Skimmer:
+    """Walks over one JSON text by its grammar alone: no depth, no number ranges, no UTF-8."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.at = 0
+
+    def next(self) -> int:
+        """The next byte that is no white space; -1 at the end."""
+        space = _SPACE.match(self.raw, self.at)
+        self.at = space.end() if space else self.at
+        return self.raw[self.at] if self.at < len(self.raw) else -1
+
+    def take(self, wanted: bytes) -> None:
+        if self.next() != wanted[0]:
+            self.stop(f"`{wanted.decode()}` is missing")
+        self.at += 1
+
+    def plain(self, pattern: re.Pattern[bytes], what: str) -> bytes:
+        self.next()
+        found = pattern.match(self.raw, self.at)
+        if found is None:
+            self.stop(f"{what} is missing")
+        self.at = found.end()
+        return found[0]
+
+    def value(self) -> bytes:
+        """The bytes of one whole value."""
+        self.next()
+        start = self.at
+        open_ones = bytearray()
+        while True:
+            first = self.next()
+            if first in (0x5B, 0x7B):  # an opening bracket or brace; its closing one is two further on
+                self.at += 1
+                open_ones.append(first)
+                if self.next() == first + 2:
+                    self.at += 1
+                    open_ones.pop()
+                else:
+                    self._name_in(open_ones)
+                    continue
+            else:
+                self.plain(_PLAIN, "a value")
+            while open_ones:
+                if self.next() == ord(","):
+                    self.at += 1
+                    self._name_in(open_ones)
+                    break
+                if self.next() != open_ones[-1] + 2:
+                    self.stop("a comma or a closing bracket is missing")
+                self.at += 1
+                open_ones.pop()
+            else:
+                return self.raw[start : self.at]
+
+    def _name_in(self, open_ones: bytearray) -> None:
+        if open_ones[-1] == ord("{"):
+            self.plain(STRING, "a member name")
+            self.take(b":")
+
+    def end(self) -> None:
+        if self.next() != -1:
+            self.stop("text stands after the value")
+
+    def stop(self, why: str) -> NoReturn:
+        raise Refusal("bad_request", f"The body cannot be read as JSON: {why} at byte {self.at}; send one JSON object.")
