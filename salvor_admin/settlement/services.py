@@ -102,7 +102,7 @@ def abandon_call(
     reason_code: str = "",
     claim_id: int | None = None,
     driver_attached_ok: bool = True,
-    wire_reason: str | None | Literal[Absent.ABSENT] = ABSENT,
+    wire_reason: str | Literal[Absent.ABSENT] | None = ABSENT,
 ) -> Settlement:
     """Will not happen: retires the call's whole run for good; an open write stays named as unresolved.
 
