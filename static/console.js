@@ -134,6 +134,7 @@
     if (event.detail.xhr.status === 401) keepDrafts();
   });
 
+  const lastShown = new WeakMap();
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { xhr, requestConfig } = event.detail;
     const html = (xhr.getResponseHeader("Content-Type") || "").startsWith("text/html");
@@ -142,6 +143,12 @@
       event.detail.shouldSwap = false;
       showNotice("notice-unreadable", requestConfig?.elt);
       return;
+    }
+    // A refresh that brings nothing new must not take the focus or the place in the list.
+    const refreshed = requestConfig?.elt?.closest?.("[data-refreshes]");
+    if (refreshed && xhr.status < 400) {
+      if (lastShown.get(refreshed) === xhr.responseText) event.detail.shouldSwap = false;
+      lastShown.set(refreshed, xhr.responseText);
     }
     if (xhr.status >= 400 && event.detail.target?.id === "notices") {
       event.detail.target = noticePlace(requestConfig?.elt);

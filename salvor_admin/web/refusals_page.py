@@ -100,7 +100,7 @@ def refused(
         "tone": "warn" if status in _PASSING else "stop",
         "method": request.method,
         "asked_path": request.path,
-        "reload": status in {403, 409, 412} and refusal.code != "not_allowed",
+        "reload": status in {409, 412} or refusal.code == "stale_form",
     }
     if wants_fragment(request):
         body = render_to_string("_refusal.html", context, request=request)

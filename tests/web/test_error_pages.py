@@ -178,6 +178,13 @@ def test_pages_are_kept_out_of_shared_caches_and_typed(client: Client) -> None:
     assert "default-src 'none'" in policy
 
 
+def test_an_unchanged_fragment_costs_no_body_the_second_time(client: Client) -> None:
+    first = client.get("/whole/", headers=HTMX)
+    again = client.get("/whole/", headers={**HTMX, "If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert not client.get("/whole/").has_header("ETag")
+
+
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def respond(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
