@@ -112,15 +112,11 @@ def _page(
 def change(request: HttpRequest, actor: Actor, runtime_id: UUID) -> HttpResponse:
     """Believing its labels, or retiring it."""
     wanted = request.POST.get("change", "")
-    changes: dict[str, dict[str, bool]] = {
-        "believe": {"labels_believed": True},
-        "doubt": {"labels_believed": False},
-        "retire": {"is_active": False},
-        "return": {"is_active": True},
-    }
-    if wanted not in changes:
+    believed = {"believe": True, "doubt": False}.get(wanted)
+    active = {"return": True, "retire": False}.get(wanted)
+    if believed is None and active is None:
         raise Refusal("bad_request", "Choose what to change of this runtime.", place="change")
-    row = services.change_runtime(runtime_id=runtime_id, actor=actor, **changes[wanted])
+    row = services.change_runtime(runtime_id=runtime_id, actor=actor, labels_believed=believed, is_active=active)
     messages.success(request, f"{row.name} is changed.")
     return redirect("runtimes:runtime", workspace=actor.workspace_key, runtime_id=runtime_id)
 
