@@ -6,6 +6,7 @@ STATUS: dict[str, int] = {
     # Not readable as a request.
     "bad_request": 400,
     "unknown_field": 400,
+    "unreadable_file": 400,
     "invalid_graph": 400,
     "approval_schema_violation": 400,
     # Nobody known is asking.
@@ -59,6 +60,8 @@ STATUS: dict[str, int] = {
     "egress_refused": 422,
     "finding_unacknowledged": 422,
     "nothing_to_review": 422,
+    "name_changed": 422,
+    "name_not_typed": 422,
     "offer_without_tool": 422,
     "tool_not_offered": 422,
     "tool_offered_twice": 422,
@@ -122,6 +125,7 @@ STATUS: dict[str, int] = {
     "rate_limited": 429,
     # We, or what we depend on, could not.
     "internal": 500,
+    "unwritable_folder": 500,
     "model_execution": 502,
     "tool_execution": 502,
     "model_executor_unavailable": 503,
