@@ -344,12 +344,14 @@ def _unmarked(marked: Any, place: str, room: int) -> Any:
 
 def _refuse_characters(text: str, place: str) -> None:
     if "\0" in text:
-        _refuse(
+        raise Refusal(
+            "unstorable_text",
             f"A string at {place or 'the top'} holds the NUL character, which cannot be stored; leave it out.",
             place=place,
         )
     if _SURROGATE.search(text):
-        _refuse(
+        raise Refusal(
+            "unstorable_text",
             f"A string at {place or 'the top'} holds half a surrogate pair; send both halves or the character.",
             place=place,
         )

@@ -177,9 +177,6 @@ NOT_STRICT = [
     (b'{"a":1e400}', "/a"),
     (b'{"a/b":' + b"9" * 5000 + b"}", "/a~1b"),
     (b'{"a":18446744073709551616}', "/a"),
-    (b'{"j":{"k":"\\ud83d"}}', "/j/k"),
-    (b'{"out":"a\\u0000b"}', "/out"),
-    (b'{"o":{"a\\u0000":1}}', "/o"),
     (b"[" * 65 + b"]" * 65, "/0" * 64),
     (b"[" * 20_000 + b"]" * 20_000, ""),
     (b"[1,", ""),
@@ -190,6 +187,20 @@ NOT_STRICT = [
 @pytest.mark.parametrize(("raw", "place"), NOT_STRICT)
 def test_our_own_surfaces_refuse_what_storage_or_another_reader_would_change(raw: bytes, place: str) -> None:
     assert refusal_of(strict_json.read_strict, raw).place == place
+
+
+UNSTORABLE = [
+    (b'{"j":{"k":"\\ud83d"}}', "/j/k"),
+    (b'{"out":"a\\u0000b"}', "/out"),
+    (b'{"o":{"a\\u0000":1}}', "/o"),
+]
+
+
+@pytest.mark.parametrize(("raw", "place"), UNSTORABLE)
+def test_text_that_reads_but_cannot_be_stored_is_refused_for_that(raw: bytes, place: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        strict_json.read_strict(raw)
+    assert (caught.value.code, caught.value.place) == ("unstorable_text", place)
 
 
 STRICT = [
