@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from salvor_admin.api import errors
-from salvor_admin.api.views import change_requests
+from salvor_admin.api.views import catalogue, change_requests, documents
 from salvor_admin.web.statuses import status_of
 from salvor_admin.web.surfaces import register_surface
 
@@ -23,6 +23,10 @@ unknown.csrf_exempt = True  # type: ignore[attr-defined]
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("catalogue/", catalogue.Live.as_view(), name="catalogue"),
+    path("documents/", documents.All.as_view(), name="documents"),
+    path("documents/<uuid:pk>/", documents.One.as_view(), name="document"),
+    path("documents/<slug:kind>/revisions/", documents.Revisions.as_view(), name="revisions"),
     path("change-requests/", change_requests.All.as_view(), name="change_requests"),
     path("change-requests/<uuid:pk>/", change_requests.One.as_view(), name="change_request"),
     path("change-requests/<uuid:pk>/verdicts/", change_requests.Verdicts.as_view(), name="verdicts"),

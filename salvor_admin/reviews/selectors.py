@@ -125,6 +125,11 @@ def findings_of(items: Iterable[ChangeItem]) -> list[Finding]:
     return sorted(rows, key=lambda row: (order[row.severity], row.revision.document.label, row.code, row.place))
 
 
+def findings_of_revision(revision: Revision) -> list[Finding]:
+    """What the rules of today found about one revision, most serious first."""
+    return findings_of([ChangeItem(revision=revision)])
+
+
 def detail(request: ChangeRequest) -> RequestDetail:
     """Everything of one change request, in a fixed number of queries."""
     items = items_of(request)
@@ -153,6 +158,11 @@ def documents(workspace_id: int, *, kind: str | None = None) -> QuerySet[Documen
     """A workspace's documents by label."""
     rows = Document.objects.filter(workspace_id=workspace_id).select_related("live_revision")
     return (rows.filter(kind=kind) if kind else rows).order_by("label", "pk")
+
+
+def revisions(document_id: UUID) -> list[Revision]:
+    """Every revision of a document, newest first."""
+    return list(Revision.objects.filter(document_id=document_id).select_related("author", "base").order_by("-number"))
 
 
 def live_documents(workspace_id: int, kind: str) -> QuerySet[Document]:
