@@ -60,14 +60,17 @@ class Postgres:
     @property
     def url(self) -> str:
         password = self.state.secret("postgres.password")
-        return f"postgresql://{ROLE}:{quote(password)}@/{DATABASE}?host={quote(str(self.socket.parent))}"
+        # The port names the socket's file; unsaid, a PGPORT of the caller's would.
+        return f"postgresql://{ROLE}:{quote(password)}@/{DATABASE}?host={quote(str(self.socket.parent))}&port=5432"
 
     def running(self) -> Sighting | None:
         """The postmaster of this state, found by its pid file or, where that was lost, by its socket."""
         if self._child is not None:
             self._child.poll()
+        if self.state.remembered("postgres.sockets") is None:
+            return None
         found = self.pid_file.holder()
-        if found is None and self.state.remembered("postgres.sockets") is not None:
+        if found is None:
             pid = listener(self.socket)
             if pid is not None and self.pid_file.speaks_of(pid):
                 found = sighting(pid)
@@ -92,7 +95,7 @@ class Postgres:
         if self._child is not None:
             self._child.wait()
             self._child = None
-        self.pid_file.clear()
+        (self.state.folder / "postgres.pid").unlink(missing_ok=True)
         self.state.leave_socket_folder(self.name)
 
     def _programs(self) -> Path:
@@ -166,6 +169,7 @@ class Postgres:
             log.write(text)
 
     def _start(self) -> None:
+        self.state.make_socket_folder(self.name, self.account)
         settings = SETTINGS | {"unix_socket_directories": str(self.socket.parent)} | ({} if self.durable else FLEETING)
         command = [str(self._programs() / "postgres"), "-D", str(self.cluster)]
         for name, value in settings.items():

