@@ -200,7 +200,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Django's handler for 500: no database, no frame that could fail as well."""
     broken = Refusal(
         "internal",
-        "The server made a mistake, and it has been noted."
+        "The server made a mistake, and it has been noted. Try again in a while; if it stays, tell whoever runs this "
+        "installation when it was and what is written below."
         + (
             ""
             if request.method in {"GET", "HEAD"}
