@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from functools import cache
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import re2
-from jsonschema import (
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
-    FormatChecker,
-)
 
 from salvor_admin.domain.schema_shapes import Dialect
 
-_CHECKERS: Final[Mapping[Dialect, FormatChecker]] = {
-    Dialect.DRAFT_4: Draft4Validator.FORMAT_CHECKER,
-    Dialect.DRAFT_6: Draft6Validator.FORMAT_CHECKER,
-    Dialect.DRAFT_7: Draft7Validator.FORMAT_CHECKER,
-    Dialect.DRAFT_2019_09: Draft201909Validator.FORMAT_CHECKER,
-    Dialect.DRAFT_2020_12: Draft202012Validator.FORMAT_CHECKER,
-}
+
+@cache
+def _formats(dialect: Dialect) -> Mapping[str, Any]:
+    """A dialect's format checks by name. Imported at the first `format` met: reading their grammars takes two seconds."""
+    import jsonschema
+
+    validators = {
+        Dialect.DRAFT_4: jsonschema.Draft4Validator,
+        Dialect.DRAFT_6: jsonschema.Draft6Validator,
+        Dialect.DRAFT_7: jsonschema.Draft7Validator,
+        Dialect.DRAFT_2019_09: jsonschema.Draft201909Validator,
+        Dialect.DRAFT_2020_12: jsonschema.Draft202012Validator,
+    }
+    checkers: Mapping[str, Any] = validators[dialect].FORMAT_CHECKER.checkers
+    return checkers
+
+
+def load() -> None:
+    """Reads the formats ahead of the first request that needs one."""
+    for dialect in Dialect:
+        _formats(dialect)
+
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
@@ -67,7 +75,7 @@ def check_of(name: str, dialect: Dialect) -> Callable[[str], bool] | None:
         return (lambda text: plain(_as_uri(text))) if plain and dialect >= Dialect.DRAFT_7 else None
     if name == "regex":
         return _is_pattern
-    found = _CHECKERS[dialect].checkers.get(name)
+    found = _formats(dialect).get(name)
     if found is None:
         return None
     check, raises = found
