@@ -16,7 +16,14 @@ ROLES: Mapping[str, Sequence[str]] = {
     "noor": ["settler"],
     "root": ["admin"],
 }
-NAMES = {"ada": "Ada Marsh", "grace": "Grace Okafor", "pat": "Pat Lindqvist", "noor": "Noor Haddad", "root": "Root", "kim": "Kim Berg"}
+NAMES = {
+    "ada": "Ada Marsh",
+    "grace": "Grace Okafor",
+    "pat": "Pat Lindqvist",
+    "noor": "Noor Haddad",
+    "root": "Root",
+    "kim": "Kim Berg",
+}
 PASSWORD = "a long enough password"
 
 
