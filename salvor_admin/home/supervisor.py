@@ -33,6 +33,7 @@ class Service:
     command: Sequence[str]
     word: str
     environment: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
 
 
 class _Running:
@@ -60,8 +61,10 @@ class Supervisor:
         self._engines_next_at = 0.0
 
     def start(self) -> None:
+        begun = time.monotonic()
         for running in self.running:
-            self._begin(running)
+            running.next_at = begun + running.service.delay
+        self.look()
 
     def keep(self) -> None:
         """Look after them until somebody asks to leave."""

@@ -27,6 +27,8 @@ from salvor_admin.people.services import NewPerson
 
 #: Who waits longer than this for the first page should look at what the services say.
 LONG = 30.0
+#: The first page comes first; on a small machine the others would only be in its way.
+AFTER_WEB = 1.5
 #: Each service, and a word its command line holds.
 WORDS = {"web": "granian", "worker": "celery", "beat": "celery", "demo": "demo_runtime"}
 
@@ -91,7 +93,7 @@ class Command(BaseCommand):
 
 def wanted_services(host: str, port: int, *, demo: bool) -> list[Service]:
     python = sys.executable
-    celery = [python, "-m", "celery", "-A", "salvor_admin.celery"]
+    celery = [python, "-m", "celery", "--quiet", "-A", "salvor_admin.celery"]
     quiet = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
     web = [python, "-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port)]
     web += ["--workers", "2", "--blocking-threads", "4", "--no-ws", "--log-level", "warning"]
@@ -103,10 +105,14 @@ def wanted_services(host: str, port: int, *, demo: bool) -> list[Service]:
             [*celery, "worker", "--loglevel", "WARNING", "--concurrency", "2", "--without-gossip", "--without-mingle"],
             WORDS["worker"],
             quiet,
+            AFTER_WEB,
         ),
         # The schedule in memory only: a file of it is one more thing a kill can break, and the rows know what is due.
         Service(
-            "beat", [*celery, "beat", "--loglevel", "WARNING", "--scheduler", "celery.beat:Scheduler"], WORDS["beat"]
+            "beat",
+            [*celery, "beat", "--loglevel", "WARNING", "--scheduler", "celery.beat:Scheduler"],
+            WORDS["beat"],
+            delay=AFTER_WEB,
         ),
     ]
     if demo:
