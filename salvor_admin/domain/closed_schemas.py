@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,11 +115,22 @@ _KNOWN_DIALECTS = frozenset(
 
 def narrow(schema: Json) -> Json:
     """The schema as agentplane drafts it: closed where it names its properties, otherwise as the server sent it."""
+    return _narrow(schema, _narrow_node, drops=lambda narrowed: True)
+
+
+def narrow_keeping(schema: Json) -> Json:
+    """As `narrow`, but nothing the server demanded is lost, and nothing is closed that other members still extend."""
+    return _narrow(schema, _narrow_node_keeping, drops=lambda narrowed: not _means_otherwise(narrowed))
+
+
+def _narrow(
+    schema: Json, node: Callable[[dict[str, Any]], dict[str, Any]], *, drops: Callable[[dict[str, Any]], bool]
+) -> Json:
     if not isinstance(schema, dict) or composes(schema):
         return schema
-    narrowed = _narrow_node(schema)
+    narrowed = node(schema)
     dialect = narrowed.get("$schema")
-    if isinstance(dialect, str) and dialect in _KNOWN_DIALECTS:
+    if isinstance(dialect, str) and dialect in _KNOWN_DIALECTS and drops(narrowed):
         del narrowed["$schema"]
     return narrowed
 
@@ -151,21 +162,73 @@ def _narrowing_positions(schema: dict[str, Any]) -> Iterator[Json]:
 def _narrow_node(schema: dict[str, Any]) -> dict[str, Any]:
     node = dict(schema)
     if "$ref" in node and len(node) > 1:
-        # As the reference does it: an anyOf that stood beside the $ref is lost. `drafting.draft_kept` keeps it.
+        # As the reference does it: an anyOf that stood beside the $ref is lost.
         node["anyOf"] = [{"$ref": node.pop("$ref")}]
+    return _narrow_inside(_closed(node), _narrow_node)
+
+
+def _narrow_node_keeping(schema: dict[str, Any]) -> dict[str, Any]:
+    node = dict(schema)
+    if "$ref" in node and len(node) > 1:
+        reference = {"$ref": node.pop("$ref")}
+        if "anyOf" in node:
+            node["allOf"] = [reference, {"anyOf": node.pop("anyOf")}]
+        else:
+            node["anyOf"] = [reference]
+    extended = "properties" in node and any("allOf" in node or _declares(branch) for branch in _branches(node))
+    return _narrow_inside(node if extended else _closed(node), _as_is if extended else _narrow_node_keeping)
+
+
+def _branches(node: dict[str, Any]) -> list[Json]:
+    branches: list[Json] = []
+    for keyword in ("anyOf", "allOf"):
+        held = node.get(keyword)
+        branches.extend(held if isinstance(held, list) else ())
+    return branches
+
+
+def _declares(branch: Json) -> bool:
+    """Whether a branch may name properties that the node beside it does not."""
+    return isinstance(branch, dict) and not branch.keys().isdisjoint(
+        {"properties", "$ref", "patternProperties", "anyOf"}
+    )
+
+
+def _as_is(schema: dict[str, Any]) -> dict[str, Any]:
+    return schema
+
+
+def _closed(node: dict[str, Any]) -> dict[str, Any]:
     if names_type(node, "object") and "properties" in node and "additionalProperties" not in node:
         node["additionalProperties"] = False
     if names_type(node, "object") and node.get("additionalProperties") is False and "properties" not in node:
         node["properties"] = {}
         node.setdefault("required", [])
+    return node
+
+
+def _narrow_inside(node: dict[str, Any], narrow_one: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    branch_by = narrow_one
+    inside_by = _narrow_node_keeping if narrow_one is _as_is else narrow_one
     for keyword in ("properties", "$defs", "definitions"):
         held = node.get(keyword)
         if isinstance(held, dict):
             node[keyword] = {
-                name: _narrow_node(inner) if isinstance(inner, dict) else inner for name, inner in held.items()
+                name: inside_by(inner) if isinstance(inner, dict) else inner for name, inner in held.items()
             }
     if isinstance(node.get("items"), dict):
-        node["items"] = _narrow_node(node["items"])
+        node["items"] = inside_by(node["items"])
     if isinstance(node.get("anyOf"), list):
-        node["anyOf"] = [_narrow_node(inner) if isinstance(inner, dict) else inner for inner in node["anyOf"]]
+        node["anyOf"] = [branch_by(inner) if isinstance(inner, dict) else inner for inner in node["anyOf"]]
     return node
+
+
+def _means_otherwise(schema: Json) -> bool:
+    """Whether a keyword stands somewhere that 2020-12 reads otherwise than the drafts before it."""
+    if isinstance(schema, list):
+        return any(map(_means_otherwise, schema))
+    if not isinstance(schema, dict):
+        return False
+    if isinstance(schema.get("items"), list) or not schema.keys().isdisjoint({"additionalItems", "dependencies"}):
+        return True
+    return any(map(_means_otherwise, schema.values()))

@@ -273,4 +273,5 @@ def _refuse(rule: str, place: Place, why: str) -> NoReturn:
 
 def refuse_rule(rule: str, place: str | None, why: str) -> NoReturn:
     """A refusal by one of the contract's named rules."""
-    raise Refusal(f"manifest_{rule.replace('-', '_')}", f"{why}.", place=place)
+    code = f"manifest_{rule.replace('-', '_')}"
+    raise Refusal(code, f"{why}.", place=place)

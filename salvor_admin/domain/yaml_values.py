@@ -65,7 +65,8 @@ def read_documents(raw: bytes) -> Iterator[Document]:
 
 def _refuse(rule: str, message: str, *, line: int | None = None) -> NoReturn:
     place = None if line is None else f"line {line}"
-    raise Refusal(f"manifest_{rule}", message, place=place)
+    code = f"manifest_{rule}"
+    raise Refusal(code, message, place=place)
 
 
 # --- JSON text -------------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ STATUS: dict[str, int] = {
     # A rule says no.
     "unsupported_event_kind": 422,
     "answer_unread": 422,
+    "answer_unfit": 422,
     "continuation_unusable": 422,
     "offer_file_invalid": 422,
     "offer_refused": 422,
