@@ -160,6 +160,7 @@ def create_person(
 @transaction.atomic
 def change_roles(*, person_id: int, roles: Iterable[str], actor: Actor) -> Membership:
     """Gives a person exactly these roles here; effective at their next decision."""
+    _lock_admins(actor)
     actor = access.deciding(actor)
     access.require(actor, Role.ADMIN, "change roles")
     granted = _roles(roles)
@@ -191,6 +192,16 @@ def _membership(actor: Actor | Shell, person_id: int) -> Membership:
     return membership
 
 
+def _lock_admins(actor: Actor) -> None:
+    """The rows of all admins here, in one order: two who take each other's role neither deadlock nor both succeed."""
+    list(
+        Membership.objects.select_for_update()
+        .filter(workspace_id=actor.workspace_id, roles__contains=[Role.ADMIN.value])
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
+
+
 def _refuse_last_admin(actor: Actor, person_id: int) -> None:
     others = Membership.objects.filter(
         workspace_id=actor.workspace_id, roles__contains=[Role.ADMIN.value], person__is_active=True
@@ -202,10 +213,12 @@ def _refuse_last_admin(actor: Actor, person_id: int) -> None:
 @transaction.atomic
 def deactivate_person(*, person_id: int, reason: str, actor: Actor) -> Person:
     """Ends a person's sessions and tokens at once, everywhere; their open verdicts count no more."""
+    person = Person.objects.select_for_update(no_key=True).filter(pk=person_id).first()
+    _lock_admins(actor)
     actor = access.deciding(actor)
     access.require(actor, Role.ADMIN, "deactivate people")
     _membership(actor, person_id)
-    person = Person.objects.select_for_update().get(pk=person_id)
+    assert person is not None, "a membership has its person"
     if not person.is_active:
         raise Refusal("wrong_state", f"{person.username} is deactivated already.", details={"state": "deactivated"})
     # Their membership rows are what a decision locks; taking them here makes a decision under way end first.

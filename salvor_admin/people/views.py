@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
@@ -36,7 +37,8 @@ class SignIn(LoginView):
         services.note_sign_in(person=person, signed_in=True)
         if person.must_change_password:
             following = self.get_redirect_url()
-            return redirect(reverse("people:change_password") + (f"?next={following}" if following else ""))
+            query = f"?{urlencode({'next': following})}" if following else ""
+            return redirect(reverse("people:change_password") + query)
         return response
 
 
