@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from salvor_admin.api import errors
-from salvor_admin.api.views import catalogue, change_requests, documents
+from salvor_admin.api.views import calls, catalogue, change_requests, documents
 from salvor_admin.web.statuses import status_of
 from salvor_admin.web.surfaces import register_surface
 
@@ -24,6 +24,13 @@ unknown.csrf_exempt = True  # type: ignore[attr-defined]
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("catalogue/", catalogue.Live.as_view(), name="catalogue"),
+    path("calls/", calls.All.as_view(), name="calls"),
+    path("calls/<uuid:pk>/", calls.One.as_view(), name="call"),
+    path("calls/<uuid:pk>/claim/", calls.Claim.as_view(), name="claim"),
+    path("calls/<uuid:pk>/release/", calls.Release.as_view(), name="release"),
+    path("calls/<uuid:pk>/settle/", calls.Settle.as_view(), name="settle"),
+    path("calls/<uuid:pk>/abandon/", calls.Abandon.as_view(), name="abandon"),
+    path("calls/<uuid:pk>/unknown/", calls.Unknown.as_view(), name="leave_unknown"),
     path("documents/", documents.All.as_view(), name="documents"),
     path("documents/<uuid:pk>/", documents.One.as_view(), name="document"),
     path("documents/<slug:kind>/revisions/", documents.Revisions.as_view(), name="revisions"),
