@@ -213,7 +213,8 @@ def _judge_beyond_the_reference(tool: ClientTool) -> None:
             continue
         for place, what in _unsayable(schema, f"/{side}"):
             _refuse("no_json_value", f"At {place} stands {what}, which JSON cannot say; write a string.", place)
-        if found := schemas.schema_problem(schema):
+        # A pattern we cannot run is a finding: the reviewer is told, the declaration is what it is.
+        if (found := schemas.schema_problem(schema)) and not found.is_pattern:
             place = f"/{side}{found.place}"
             _refuse("not_a_schema", f"`{side}` of tool `{tool.name}` is no JSON Schema at {place}: {found.why}.", place)
 

@@ -18,6 +18,11 @@ _FLAGS = re.compile(
     + ")\U000e007f"
 )
 _ZERO_WIDTH_JOINER = "\u200d"
+_ZERO_WIDTH_NON_JOINER = "\u200c"
+_VIRAMA = 9  # the combining class of the sign that joiners stand beside in the scripts of India
+_JOINED_SCRIPTS = ("ARABIC LETTER", "SYRIAC LETTER", "NKO LETTER", "MANDAIC LETTER")
+# Signs and letters that have an emoji of their own, drawn with a selector.
+_ALSO_EMOJI = frozenset("\u203c\u2049\u2139\u2194\u3030")
 _EMOJI_SELECTOR = "\ufe0f"
 _KEYCAP = "\u20e3"
 
@@ -40,9 +45,38 @@ def _draws_an_emoji(text: str, at: int) -> bool:
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
     if text[at] == _EMOJI_SELECTOR:
-        return before != "" and (_is_pictograph(before) or (before in "#*0123456789" and after == _KEYCAP))
+        is_base = before != "" and (_is_pictograph(before) or before in _ALSO_EMOJI)
+        return is_base or (before != "" and before in "#*0123456789" and after == _KEYCAP)
     joined = before == _EMOJI_SELECTOR or (before != "" and _is_pictograph(before))
     return text[at] == _ZERO_WIDTH_JOINER and joined and after != "" and _is_pictograph(after)
+
+
+def _letter_beside(text: str, at: int, step: int) -> str:
+    """The next character on one side that is no mark on a letter; empty at the end."""
+    at += step
+    while 0 <= at < len(text) and unicodedata.category(text[at]) == "Mn":
+        at += step
+    return text[at] if 0 <= at < len(text) else ""
+
+
+def _is_joining(char: str) -> bool:
+    return char != "" and unicodedata.name(char, "").startswith(_JOINED_SCRIPTS)
+
+
+def _spells_a_word(text: str, at: int) -> bool:
+    """Whether the joiner at `at` belongs to how a script is spelt: Persian plurals, conjuncts of India."""
+    if text[at] not in {_ZERO_WIDTH_JOINER, _ZERO_WIDTH_NON_JOINER} or at == 0:
+        return False
+    after = text[at + 1] if at + 1 < len(text) else ""
+    if unicodedata.combining(text[at - 1]) == _VIRAMA and after.isalpha():
+        return True
+    if text[at] == _ZERO_WIDTH_JOINER and after != "" and unicodedata.combining(after) == _VIRAMA:
+        return text[at - 1].isalpha()
+    before, following = _letter_beside(text, at, -1), _letter_beside(text, at, 1)
+    if text[at] == _ZERO_WIDTH_NON_JOINER:
+        return _is_joining(before) and _is_joining(following)
+    # Between two joining letters it would change nothing that can be seen; at a word's end it shapes the last one.
+    return _is_joining(before) and not _is_joining(following) and (after == "" or after in " .,:;/)-")
 
 
 def hidden_positions(text: str) -> Iterator[int]:
@@ -54,7 +88,7 @@ def hidden_positions(text: str) -> Iterator[int]:
         if char in _PLAIN_LAYOUT or (" " < char <= "~"):
             continue
         unseen = unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANK or _is_variation_selector(char)
-        if unseen and at not in flags and not _draws_an_emoji(text, at):
+        if unseen and at not in flags and not _draws_an_emoji(text, at) and not _spells_a_word(text, at):
             yield at
 
 

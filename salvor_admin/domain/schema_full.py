@@ -5,13 +5,13 @@ Steps are counted, not seconds, so that the same value gets the same verdict on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urljoin
 
 from salvor_admin.domain import schema_checks, schema_formats, schema_shapes
 from salvor_admin.domain.schema_run import Check, Node, OverBudget, Resource, Run
-from salvor_admin.domain.schema_shapes import Dialect, SchemaProblem
+from salvor_admin.domain.schema_shapes import Dialect, Problem, SchemaProblem
 from salvor_admin.domain.schema_subset import Fault
 from salvor_admin.domain.strict_json import Json, pointer
 
@@ -32,6 +32,14 @@ def build(schema: Json) -> Callable[[Any], Fault | None]:
     return check
 
 
+class BadPatterns(Exception):
+    """It is a schema, but these of its patterns are none that we can run."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.place))
+
+
 class _Compiler:
     """Turns one document of schemas into nodes, and finds whatever keeps it from being one."""
 
@@ -46,6 +54,7 @@ class _Compiler:
         self.never.checks = (schema_checks.never,)
         self.waiting: list[int] = []
         self.follows_scope = False
+        self.bad_patterns: list[Problem] = []
 
     def compile_all(self) -> Node:
         """Every schema in the document, so that a bad one nobody uses is found too."""
@@ -55,6 +64,9 @@ class _Compiler:
             self.node(self.known[identity][0])
         while self.waiting:
             self._fill(self.waiting.pop())
+        if self.bad_patterns:
+            # Last, so that whatever else is wrong with the schema is told first.
+            raise BadPatterns(self.bad_patterns)
         return root
 
     # --- which schemas there are, and their addresses ---
@@ -142,11 +154,15 @@ class _Compiler:
         try:
             return schema_formats.pattern(source)
         except schema_formats.BadPattern as error:
-            raise SchemaProblem(
-                place,
-                f"the pattern is not one we can run ({error}); only patterns that take linear time are, "
-                "so without look-around and back-references",
-            ) from None
+            self.bad_patterns.append(
+                Problem(
+                    place,
+                    f"the pattern is not one we can run ({error}); only patterns that take linear time are, "
+                    "so without look-around and back-references",
+                    is_pattern=True,
+                )
+            )
+            return schema_formats.pattern("")
 
     def _fill(self, identity: int) -> None:
         schema, resource, place = self.known[identity]

@@ -34,10 +34,14 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a declared schema is no schema, and where (a JSON pointer into it)."""
+    """Why a declared schema is no schema, and where (a JSON pointer into it).
+
+    `is_pattern`: it is a schema, but one of its patterns is none that we can run.
+    """
 
     place: str
     why: str
+    is_pattern: bool = False
 
 
 class SchemaProblem(Exception):

@@ -12,7 +12,7 @@ from salvor_admin.domain.schema_shapes import Problem, SchemaProblem
 from salvor_admin.domain.schema_subset import Fault
 from salvor_admin.domain.strict_json import Json
 
-__all__ = ["Problem", "Violation", "schema_problem", "subset_violation", "violation"]
+__all__ = ["Problem", "Violation", "bad_patterns", "schema_problem", "subset_violation", "violation"]
 
 _REMEMBERED: Final = 512
 MAX_SCHEMA_DEPTH: Final = 250  # the most a TOML file can nest is less
@@ -35,12 +35,13 @@ class Violation:
 class _Compiled:
     """Both checks of one schema."""
 
-    __slots__ = ("full", "problem", "subset")
+    __slots__ = ("bad_patterns", "full", "problem", "subset")
 
     def __init__(self, schema: Json, problem: Problem | None = None) -> None:
         self.subset: Callable[[Any], Fault | None] | None = None
         self.full: Callable[[Any], Fault | None] | None = None
         self.problem = problem
+        self.bad_patterns: tuple[Problem, ...] = ()
         if problem is not None:
             return
         try:
@@ -48,6 +49,9 @@ class _Compiled:
             self.full = schema_full.build(schema)
         except SchemaProblem as error:
             self.problem = error.problem
+        except schema_full.BadPatterns as error:
+            self.bad_patterns = error.problems
+            self.problem = error.problems[0]
 
 
 _TOO_DEEP: Final = _Compiled(True, Problem("", f"it nests more than {MAX_SCHEMA_DEPTH} deep; write it flatter"))
@@ -101,3 +105,8 @@ def subset_violation(schema: Json, instance: Json) -> Violation | None:
 def schema_problem(schema: Json) -> Problem | None:
     """Why a declared schema is no JSON Schema that we can check, or None."""
     return _compiled(schema).problem
+
+
+def bad_patterns(schema: Json) -> tuple[Problem, ...]:
+    """The patterns that keep an otherwise good schema from being checked, by their places."""
+    return _compiled(schema).bad_patterns

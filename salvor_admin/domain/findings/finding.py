@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 #: Rises with every change of what is found; stored beside each finding.
-RULE_SET: Final = 1
+RULE_SET: Final = 2
 
 
 class Severity(StrEnum):
