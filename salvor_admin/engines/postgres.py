@@ -86,6 +86,7 @@ class Postgres:
             found.end((signal.SIGINT, 20.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
         self._initialise()
         self._end_orphans()
+        self._clear_stale_lock()
         self._start()
 
     def stop(self) -> None:
@@ -204,6 +205,17 @@ class Postgres:
         if self._child is not None:
             self._child.poll()
         return found.alive()
+
+    def _clear_stale_lock(self) -> None:
+        """PostgreSQL takes any process of its account with the old pid for itself, even one that is dead and unburied."""
+        lock = self.cluster / "postmaster.pid"
+        try:
+            pid = abs(int(lock.read_text().split()[0]))
+            os.kill(pid, 0)
+        except (OSError, ValueError, IndexError):
+            return
+        if not self.pid_file.speaks_of(pid):
+            lock.unlink()
 
     def _end_orphans(self) -> None:
         """Backends of a killed postmaster end only when their statement does, and a new one cannot start before."""

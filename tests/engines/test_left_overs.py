@@ -103,6 +103,20 @@ def test_a_pid_that_now_belongs_to_somebody_else_is_never_signalled(engines, sta
     assert stranger.poll() is None
 
 
+def test_a_lock_file_whose_pid_went_to_another_process_of_the_account_bars_no_start(engines):
+    engines.ensure()
+    engines.stop()
+    account = engines.postgres.account
+    with subprocess.Popen(["sleep", "600"], cwd="/", **account.options()) as other:
+        lock = engines.postgres.cluster / "postmaster.pid"
+        lock.write_text(f"{other.pid}\n{engines.postgres.cluster}\n")
+        account.take(lock)
+        engines.ensure()
+        assert engines.running()["postgres"] != other.pid
+        assert other.poll() is None
+        other.kill()
+
+
 def test_the_right_pid_and_time_with_another_command_is_not_ours(tmp_path, stranger):
     file = PidFile(tmp_path / "web.pid", "granian")
     file.write(stranger.pid)
