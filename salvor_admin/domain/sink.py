@@ -12,7 +12,7 @@ from salvor_admin.domain.labels import Label, Labelled, Mark, Sensitivity, Trust
 from salvor_admin.domain.strict_json import Json, pointer
 
 #: What a model may be told of a refusal here: the same whatever the cause.
-TOLD = "This call was refused by policy and was not carried out."
+TOLD = "This call is not permitted and was not carried out."
 
 
 class Decision(StrEnum):
