@@ -31,6 +31,8 @@ class Route:
     is_outside: bool = False
     #: Answers a page that a browser shows; the axe and scripts-off tests open it.
     is_page: bool = True
+    #: Named by a number of the workspace's own, which another workspace has as well.
+    is_numbered: bool = False
     #: The status that somebody who may gets, where it is not the method's usual one.
     status: int | None = None
 

@@ -72,7 +72,7 @@ def document(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpRespo
             "output_absent": tool is not None and tool.output_schema is client_tools.ABSENT,
             "input_rows": selectors.schema_rows(tool.input_schema) if tool else [],
             "output_rows": selectors.schema_rows(tool.output_schema) if tool else [],
-            "findings": chosen.findings.select_related("revision__document") if chosen else [],
+            "findings": reviews.findings_of_revision(chosen) if chosen else [],
             "open_request": reviews.open_request_of(found.pk),
             "may_draft": actor.has(Role.AUTHOR),
             "may_revoke": actor.has(Role.ADMIN),
@@ -96,7 +96,7 @@ def _chosen(request: HttpRequest, revisions: list[Revision]) -> Revision | None:
 @in_workspace
 def import_files(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Many files into one change request, with a result per file."""
-    form = ImportForm(request.POST or None, request.FILES or None)
+    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     results: list[importing.FileResult] = []
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data["reason"].strip()

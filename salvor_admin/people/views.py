@@ -61,7 +61,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     must_change = person.must_change_password
     kind = NewPasswordForm if must_change else OldAndNewPasswordForm
-    form = kind(request.POST or None)
+    form = kind(request.POST if request.method == "POST" else None)
     following = safe_path(request, request.POST.get("next") or request.GET.get("next"))
     if request.method == "POST" and form.is_valid():
         if not must_change and not person.check_password(form.cleaned_data["old_password"]):

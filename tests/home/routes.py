@@ -11,5 +11,5 @@ ROUTES = [
     Route("home:workspace"),
     Route("home:audit"),
     Route("home:audit_export", is_page=False),
-    Route("home:audit_entry", kwargs=lambda scene: {"number": 1}),
+    Route("home:audit_entry", kwargs=lambda scene: {"number": 1}, is_numbered=True),
 ]
