@@ -40,6 +40,14 @@ def intent(actor: Actor, intent_id: UUID) -> Intent:
     return row
 
 
+def intent_with_case(actor: Actor, intent_id: UUID) -> Intent:
+    """The same with what lists show beside it."""
+    row = intents(actor).select_related("run__last_driver", "runtime", "revision", "case").filter(pk=intent_id).first()
+    if row is None:
+        raise unknown_call()
+    return row
+
+
 def run_of_call(actor: Actor, intent_id: UUID) -> Run:
     """The run of a call, locked, for an answer that is appended to it."""
     row = (

@@ -26,6 +26,7 @@ class RuntimeCall:
 
     intent: Intent
     state: CaseState
+    kind: str = "unsettled"
 
 
 def calls(

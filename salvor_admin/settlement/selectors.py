@@ -13,13 +13,15 @@ from uuid import UUID
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
 
-from salvor_admin.domain import settling
+from salvor_admin.domain import canonical, settling
 from salvor_admin.domain.refusals import Refusal
+from salvor_admin.domain.review import Kind
 from salvor_admin.domain.settling import CaseState
 from salvor_admin.ledger.models import Event, Intent, Run
 from salvor_admin.ledger.services import is_driven
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Person, Workspace
+from salvor_admin.reviews.models import Document
 from salvor_admin.settlement import access
 from salvor_admin.settlement.evidence import PRESENT_FOR
 from salvor_admin.settlement.models import Case, Claim, Presence, Settlement
@@ -323,16 +325,11 @@ def inputs_of(intents: Sequence[Intent]) -> dict[UUID, str]:
 
 def payload_member(event: Event, name: str) -> str:
     """A member of a stored payload as it is spelt there."""
-    from salvor_admin.domain import canonical
-
     return canonical.text(event.as_domain().payload[name])
 
 
-def tools_waiting(actor: Actor) -> list[str]:
+def tools_of(actor: Actor) -> list[str]:
     """The names a filter by tool offers: the live client tools."""
-    from salvor_admin.domain.review import Kind
-    from salvor_admin.reviews.models import Document
-
     rows = Document.objects.filter(workspace_id=actor.workspace_id, kind=Kind.CLIENT_TOOL.value)
     return list(rows.order_by("label").values_list("label", flat=True)[:200])
 
