@@ -74,16 +74,19 @@ def _call(written: Json, place: str) -> ExpectedCall:
         raise _wrong(place, f"it is {named(written)}, but a call is a mapping")
     _only(written, CALL_MEMBERS, place)
     expect = written.get("expect")
-    if expect not in set(Decision):
+    if not isinstance(expect, str) or expect not in set(Decision):
         raise _wrong(f"{place}/expect", f"it is {named(expect)}, but only {', '.join(Decision)} are known")
     reason = written.get("reason")
-    if reason is not None and reason not in REASONS:
+    if reason is not None and (not isinstance(reason, str) or reason not in REASONS):
         raise _wrong(f"{place}/reason", f"it is {named(reason)}, but only {', '.join(sorted(REASONS))} are known")
     if "arguments" not in written:
         raise _wrong(place, "the member `arguments` is missing")
-    for member, read in (("label", call_cases.read_label), ("fields", _fields)):
-        if written.get(member) is not None:
-            read(written[member], f"{place}/{member}")
+    try:
+        for member, read in (("label", call_cases.read_label), ("fields", _fields)):
+            if written.get(member) is not None:
+                read(written[member], f"{place}/{member}")
+    except Refusal as refusal:
+        raise Refusal("test_file_invalid", refusal.message, place=refusal.place) from None
     return ExpectedCall(
         name=_text(written.get("name"), f"{place}/name"),
         tool=_text(written.get("tool"), f"{place}/tool"),

@@ -145,7 +145,7 @@ def read_label(written: Json, place: str) -> Label:
     """`{trust, sensitivity, provenance}`; what is left out is a trusted constant's."""
     members = _object(written, place)
     trust = members.get("trust", Trust.TRUSTED.value)
-    if trust not in set(Trust):
+    if not isinstance(trust, str) or trust not in set(Trust):
         raise _wrong(f"{place}/trust", f"it is {named(trust)}, but only trusted and untrusted are known")
     sources = _list(members.get("provenance") or [], f"{place}/provenance")
     return Label(
