@@ -9,14 +9,14 @@ PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
 WORKERS ?= 2
 
-.PHONY: help up demo test check bench races check-reference
+.PHONY: help up demo test check bench races
 
 help:
 	@echo 'make up     set up what is missing, start everything, print the URL (ARGS="--port 8001")'
 	@echo 'make demo   the same with people, tools and calls to look at'
 	@echo 'make test   all tests (T=path for a part)'
 	@echo 'make check  format, lint, types, templates, migrations, deployment, known holes in packages'
-	@echo 'make bench  the budgets;  make races  many at once;  make check-reference  beside the real programs'
+	@echo 'make bench  the budgets;  make races  many at once'
 
 up: .venv/.runs
 	@exec $(PY) manage.py up $(ARGS)
@@ -47,9 +47,6 @@ bench: .venv/.tests
 
 races: .venv/.tests
 	@SALVOR_RACE_THREADS=32 SALVOR_RACE_ROUNDS=100 exec $(PY) -m pytest -q -m races $(T) $(ARGS)
-
-check-reference: .venv/.tests
-	@exec $(PY) -m tests.check_reference $(ARGS)
 
 # Debian keeps what makes environments in a package of its own; where we may, we fetch it.
 .venv/bin/python:
