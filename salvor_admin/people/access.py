@@ -94,7 +94,7 @@ def require(actor: Actor, role: Role, purpose: str) -> None:
         who = (
             f"; {', '.join(able)} could" if able else "; nobody here could, so ask an admin to give somebody that role"
         )
-        raise Refusal("not_allowed", f"Only a {role.value} may {purpose}{who}.")
+        raise Refusal("not_allowed", f"Only {'an' if role.value[0] == 'a' else 'a'} {role.value} may {purpose}{who}.")
 
 
 def require_scope(actor: Actor, scope: Scope, purpose: str) -> None:

@@ -290,6 +290,7 @@ def change_password(*, person: Person, new_password: str, workspaces: Iterable[W
             subject=("person", person.pk),
             actor=Actor(person, workspace, frozenset(), "page"),
             at=now,
+            details={"username": person.username},
         )
     return person
 
@@ -398,4 +399,5 @@ def note_sign_in(*, person: Person, signed_in: bool) -> None:
             subject=("person", person.pk),
             actor=Actor(person, membership.workspace, frozenset(), "page"),
             at=now,
+            details={"username": person.username},
         )
