@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 
 from salvor_admin.domain import canonical, client_tools, review, strict_json
 from salvor_admin.domain.client_tools import ABSENT, ClientTool
-from salvor_admin.domain.findings.finding import RULE_SET
-from salvor_admin.reviews.models import ChangeItem, Document, Finding, Revision
+from salvor_admin.domain.findings.finding import Severity
+from salvor_admin.reviews import selectors as reviews
+from salvor_admin.reviews.models import ChangeItem, Document, Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,9 @@ def _shown(document: Document, item: ChangeItem | None) -> Revision | None:
 
 def _findings(revision_ids: Iterable[int]) -> dict[int, int]:
     counts: dict[int, int] = {}
-    for pk in Finding.objects.filter(
-        revision_id__in=list(revision_ids), rule_set=RULE_SET, severity__in=["block", "warn"]
-    ).values_list("revision_id", flat=True):
-        counts[pk] = counts.get(pk, 0) + 1
+    for finding in reviews.findings_of(revision_ids):
+        if finding.severity != Severity.NOTE:
+            counts[finding.revision_id] = counts.get(finding.revision_id, 0) + 1
     return counts
 
 

@@ -103,7 +103,7 @@ class ChangeItem(models.Model):
     request = models.ForeignKey(ChangeRequest, on_delete=models.PROTECT, related_name="items")
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="change_items")
     action = models.CharField(max_length=10)
-    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="+")
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="change_items")
     base = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="+")
     open = models.BooleanField(default=True)
 
@@ -142,6 +142,20 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verdict} by {self.person_id}"
+
+
+class Examination(models.Model):
+    """That the rules of one version looked at a revision; it says so also where they found nothing."""
+
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="examinations")
+    rule_set = models.PositiveIntegerField()
+    examined_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["revision", "rule_set"], name="one_examination_per_rule_set")]
+
+    def __str__(self) -> str:
+        return f"rule set {self.rule_set}"
 
 
 class Finding(models.Model):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from salvor_admin.domain import review
-from salvor_admin.domain.findings.finding import RULE_SET, Severity
+from salvor_admin.domain.findings.finding import Severity
 from salvor_admin.domain.rights import Role
 from salvor_admin.people.models import Membership
 from salvor_admin.reviews.models import (
@@ -18,6 +18,7 @@ from salvor_admin.reviews.models import (
     ChangeItem,
     ChangeRequest,
     Document,
+    Examination,
     Finding,
     Publication,
     Revision,
@@ -116,25 +117,31 @@ def facts_of(
     )
 
 
-def findings_of(items: Iterable[ChangeItem]) -> list[Finding]:
-    """The findings of the revisions in these items, by severity, then place."""
-    order = {Severity.BLOCK.value: 0, Severity.WARN.value: 1, Severity.NOTE.value: 2}
-    rows = Finding.objects.filter(
-        revision__in=[item.revision_id for item in items if item.revision_id], rule_set=RULE_SET
-    ).select_related("revision__document")
-    return sorted(rows, key=lambda row: (order[row.severity], row.revision.document.label, row.code, row.place))
+def findings_of(revisions: Iterable[int]) -> list[Finding]:
+    """What the newest rules that looked at each of these revisions found, by severity, then place."""
+    newest = Examination.objects.filter(revision=OuterRef("revision")).order_by("-rule_set").values("rule_set")[:1]
+    rows = (
+        Finding.objects.filter(revision__in=list(revisions))
+        .annotate(newest=Subquery(newest))
+        .filter(rule_set=F("newest"))
+        .select_related("revision__document")
+    )
+    return sorted(rows, key=lambda row: (_SEVERITIES[row.severity], row.revision.document.label, row.code, row.place))
+
+
+_SEVERITIES = {Severity.BLOCK.value: 0, Severity.WARN.value: 1, Severity.NOTE.value: 2}
 
 
 def findings_of_revision(revision: Revision) -> list[Finding]:
-    """What the rules of today found about one revision, most serious first."""
-    return findings_of([ChangeItem(revision=revision)])
+    """What was found about one revision, most serious first."""
+    return findings_of([revision.pk])
 
 
 def detail(request: ChangeRequest) -> RequestDetail:
     """Everything of one change request, in a fixed number of queries."""
     items = items_of(request)
     verdicts = list(Verdict.objects.filter(request=request).select_related("person").order_by("given_at", "pk"))
-    findings = findings_of(items)
+    findings = findings_of(item.revision_id for item in items if item.revision_id)
     return RequestDetail(
         request=request,
         items=items,

@@ -13,7 +13,6 @@ from django.db.models import F
 
 from salvor_admin.audit import services as audit
 from salvor_admin.domain import documents, review
-from salvor_admin.domain.findings.finding import RULE_SET
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Role, Scope
 from salvor_admin.domain.strict_json import Json
@@ -21,14 +20,13 @@ from salvor_admin.outbox import services as outbox
 from salvor_admin.people import access as people_access
 from salvor_admin.people.access import Actor
 from salvor_admin.people.services import next_number
-from salvor_admin.reviews import access, selectors
+from salvor_admin.reviews import access, examining, selectors
 from salvor_admin.reviews.models import (
     Acknowledgement,
     ChangeItem,
     ChangeRequest,
     Comment,
     Document,
-    Finding,
     Revision,
     Verdict,
 )
@@ -116,21 +114,7 @@ def save_revision(
         saved_at=now,
     )
     Document.objects.filter(pk=document.pk).update(last_revision_number=number)
-    Finding.objects.bulk_create(
-        [
-            Finding(
-                revision=revision,
-                code=finding.code,
-                severity=finding.severity.value,
-                place=finding.place,
-                reason=finding.reason,
-                remedy=finding.remedy,
-                rule_set=RULE_SET,
-                found_at=now,
-            )
-            for finding in reading.findings
-        ]
-    )
+    examining.keep(revision, reading.findings, now=now)
     if open_request is not None:
         _take_up(open_request, revision, actor=actor, now=now)
     audit.record(
@@ -346,6 +330,7 @@ def submit(*, request_id: UUID, actor: Actor, reason: str) -> ChangeRequest:
 
 
 def _submit(request: ChangeRequest, *, actor: Actor, reason: str, now: datetime) -> None:
+    examining.examine_request(request.pk)
     detail = selectors.detail(request)
     transition = review.decide_submit(detail.facts, people_access.facts(actor))
     move(request, transition.state, reason=reason, submitted_by=actor.person, submitted_at=now)
@@ -366,7 +351,6 @@ def _submit(request: ChangeRequest, *, actor: Actor, reason: str, now: datetime)
     )
 
 
-@transaction.atomic
 def give_verdict(
     *,
     request_id: UUID,
@@ -378,10 +362,26 @@ def give_verdict(
 ) -> ChangeRequest:
     """One reviewer's word on exactly the digest shown; blocking findings need an acknowledgement with a reason each."""
     people_access.require_scope(actor, Scope.DECIDE, "giving a verdict")
+    examining.examine_request(access.change_request(actor, request_id).pk)
+    return _give_verdict(
+        request_id=request_id, actor=actor, verdict=verdict, digest=digest, reason=reason, acknowledge=acknowledge or {}
+    )
+
+
+@transaction.atomic
+def _give_verdict(
+    *,
+    request_id: UUID,
+    actor: Actor,
+    verdict: review.Verdict,
+    digest: str,
+    reason: str,
+    acknowledge: Mapping[str, str],
+) -> ChangeRequest:
     actor = people_access.deciding(actor)
     request = access.change_request_for_decision(actor, request_id)
     detail = selectors.detail(request)
-    said = {finding: text.strip() for finding, text in (acknowledge or {}).items() if text.strip()}
+    said = {finding: text.strip() for finding, text in acknowledge.items() if text.strip()}
     known = {str(finding.pk): finding for finding in detail.findings}
     strangers = sorted(set(said) - set(known))
     if strangers:

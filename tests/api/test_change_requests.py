@@ -70,7 +70,7 @@ def test_a_change_request_reads_as_documented(ada: Actor, grace: Actor, pat: Act
                 "reason": finding.reason,
                 "remedy": finding.remedy,
             }
-            for finding in Finding.objects.filter(revision=new)
+            for finding in Finding.objects.filter(revision=new).order_by("code", "place")
         ],
         "verdicts": [],
     }

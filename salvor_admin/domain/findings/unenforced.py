@@ -54,7 +54,7 @@ def _limits(keyword: str, value: Any, schema: dict[str, Any]) -> bool:
     if keyword == "uniqueItems":
         return value is True
     if keyword == "minProperties":
-        return value != 0
+        return bool(value != 0)
     if keyword == "if":
         return "then" in schema or "else" in schema
     if keyword == "not":
