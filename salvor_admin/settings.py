@@ -248,6 +248,8 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Reviewed declarations and grants, and the calls that wait for a person.",
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Words are listed where they may stand; enums of their own would need a name each.
+    "POSTPROCESSING_HOOKS": [],
 }
 
 EMAIL_BACKEND = env_text("SALVOR_EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from salvor_admin.api import errors
-from salvor_admin.api.views import calls, catalogue, change_requests, documents
+from salvor_admin.api.views import calls, catalogue, change_requests, description, documents
 from salvor_admin.web.statuses import status_of
 from salvor_admin.web.surfaces import register_surface
 
@@ -39,5 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("change-requests/<uuid:pk>/verdicts/", change_requests.Verdicts.as_view(), name="verdicts"),
     path("change-requests/<uuid:pk>/publish/", change_requests.Publish.as_view(), name="publish"),
     path("change-requests/<uuid:pk>/withdraw/", change_requests.Withdraw.as_view(), name="withdraw"),
+    path("schema/", description.Schema.as_view(), name="schema"),
+    path("docs/", description.docs, name="docs"),
     re_path(r"", unknown, name="unknown"),
 ]

@@ -28,7 +28,7 @@ CALLS = "/api/calls/"
 LANDED = {"outcome": "landed", "output": OUTPUT, "reason": "Seen at the provider."}
 FAILED = {
     "outcome": "failed",
-    "error": {"message": "The card was closed.", "kind": "card_closed"},
+    "error": {"message": "The card was closed.", "kind": "handler"},
     "reason": "Told by them.",
 }
 
@@ -459,6 +459,7 @@ BAD_ANSWERS: list[tuple[str, Any, tuple[int, str], str | None]] = [
     ("settle", {**FAILED, "error": {}}, (400, "bad_request"), "/error/message"),
     ("settle", {**FAILED, "error": "no"}, (400, "bad_request"), "/error"),
     ("settle", {**FAILED, "error": {"message": "x", "code": 1}}, (400, "unknown_field"), "/error/code"),
+    ("settle", {**FAILED, "error": {"message": "x", "kind": "odd"}}, (422, "answer_unfit"), "error/kind"),
     ("settle", {**LANDED, "output": None}, (422, "answer_unfit"), "output"),
     ("settle", {**LANDED, "output": {**OUTPUT, "amount_cents": 4800}}, (422, "answer_unfit"), "output"),
     ("settle", {**LANDED, "output": {**OUTPUT, "amount_cents": 5000.0}}, (422, "answer_unfit"), "output"),

@@ -30,6 +30,8 @@ class ReadCall:
     input: str
     reports: Sequence[Report] = ()
 
+    kind: str = "unsettled"
+
     @property
     def intent(self) -> Intent:
         return self.row.intent
@@ -50,7 +52,7 @@ class RuntimeCallOut(serializers.Serializer[Any]):
     """A call as a runtime's token sees it: never reasons, notes or names."""
 
     id = Id(source="intent.id")
-    kind = OneOf(choices=KINDS, default="unsettled")
+    kind = OneOf(choices=KINDS)
     state = OneOf(choices=STATES)
     run = Id(source="intent.run.run_id")
     seq = Whole(source="intent.seq")
@@ -70,7 +72,7 @@ class SettlementOut(serializers.Serializer[Any]):
     reason_code = Text()
     output = StoredJson(allow_null=True)
     appended_seq = Whole(allow_null=True)
-    judged_by_revision = Whole(source="judged_by.number", default=None, allow_null=True)
+    judged_by_revision = Whole(source="judged_by.number", allow_null=True)
 
 
 class ReportOut(serializers.Serializer[Any]):
@@ -91,7 +93,7 @@ class CallRowOut(serializers.Serializer[Any]):
     """A call in a list. `driver`: whether somebody drives its run at this moment."""
 
     id = Id(source="intent.id")
-    kind = OneOf(choices=KINDS, default="unsettled")
+    kind = OneOf(choices=KINDS)
     state = OneOf(choices=STATES, source="row.state")
     run = Id(source="intent.run.run_id")
     seq = Whole(source="intent.seq")
@@ -104,7 +106,7 @@ class CallRowOut(serializers.Serializer[Any]):
     runtime = Text(source="intent.runtime.name")
     waits_at = Instant(source="intent.waits_at")
     due_at = Instant(source="row.due_at")
-    holder = Text(source="row.holder.person.username", default=None, allow_null=True)
+    holder = Text(source="row.holder.person.username", allow_null=True)
     driver = OneOf(choices=["attached", "none"], source="row.driver")
     settlement = SettlementOut(allow_null=True)
 

@@ -115,9 +115,9 @@ class ItemOut(serializers.Serializer[Any]):
     kind = Text(source="item.document.kind")
     key = Text(source="item.document.key")
     action = OneOf(choices=[action.value for action in review.Action], source="item.action")
-    revision = Whole(source="item.revision.number", default=None, allow_null=True)
-    revision_digest = Text(source="item.revision.digest", default=None, allow_null=True)
-    base_revision = Whole(source="item.base.number", default=None, allow_null=True)
+    revision = Whole(source="item.revision.number", allow_null=True)
+    revision_digest = Text(source="item.revision.digest", allow_null=True)
+    base_revision = Whole(source="item.base.number", allow_null=True)
     changes = ChangeOut(many=True)
 
 
@@ -158,7 +158,7 @@ class ChangeRequestRowOut(serializers.Serializer[Any]):
     state = OneOf(choices=STATES)
     reason = Text()
     digest = Text()
-    submitted_by = Text(source="submitted_by.username", default=None, allow_null=True)
+    submitted_by = Text(source="submitted_by.username", allow_null=True)
     submitted_at = Instant(allow_null=True)
 
 
@@ -168,7 +168,7 @@ class ChangeRequestOut(serializers.Serializer[Any]):
     state = OneOf(choices=STATES, source="request.state")
     reason = Text(source="request.reason")
     digest = Text(source="request.digest")
-    submitted_by = Text(source="request.submitted_by.username", default=None, allow_null=True)
+    submitted_by = Text(source="request.submitted_by.username", allow_null=True)
     submitted_at = Instant(source="request.submitted_at", allow_null=True)
     items = ItemOut(many=True)
     findings = FindingOut(many=True)

@@ -27,8 +27,8 @@ class DocumentRowOut(serializers.Serializer[Any]):
     kind = OneOf(choices=KINDS)
     key = Text()
     label = Text()  # type: ignore[assignment]
-    live_revision = Whole(source="live_revision.number", default=None, allow_null=True)
-    live_digest = Text(source="live_revision.digest", default=None, allow_null=True)
+    live_revision = Whole(source="live_revision.number", allow_null=True)
+    live_digest = Text(source="live_revision.digest", allow_null=True)
     last_revision = Whole(source="last_revision_number")
 
 
@@ -40,7 +40,7 @@ class DocumentListOut(serializers.Serializer[Any]):
 class RevisionRowOut(serializers.Serializer[Any]):
     revision = Whole(source="number")
     digest = Text()
-    base_revision = Whole(source="base.number", default=None, allow_null=True)
+    base_revision = Whole(source="base.number", allow_null=True)
     author = Text(source="author.username")
     saved_at = Instant()
     source = Text()  # type: ignore[assignment]

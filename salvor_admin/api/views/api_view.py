@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from salvor_admin.api.authentication import Caller, PersonCaller, RuntimeCaller
 from salvor_admin.api.permissions import FitsPolicy, HasToken
+from salvor_admin.api.schema import PolicyInWords
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Scope
 from salvor_admin.domain.strict_json import Json, pointer
@@ -27,6 +28,7 @@ class ApiView(APIView):
     purpose: ClassVar[str] = "read this"
     permission_classes = [HasToken, FitsPolicy]
     http_method_names = ["get", "head", "post"]
+    schema = PolicyInWords()
 
 
 def caller_of(request: Request) -> Caller:
