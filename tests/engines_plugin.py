@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from salvor_admin.engines import Engines, EngineUrls
 from salvor_admin.engines.processes import wait_until
+from salvor_admin.engines.state import CHECKOUT
 
 PREFIX = "salvor-tests-"
 _held: list[Any] = []
@@ -54,6 +56,9 @@ def _end(folder: Path) -> None:
 
 def _begin() -> None:
     folder = _session_folder()
+    # What the caller's shell sets for an installation is not for tests.
+    for name in re.findall(r'"(SALVOR_[A-Z_]+)"', (CHECKOUT / "salvor_admin" / "settings.py").read_text()):
+        os.environ.pop(name, None)
     os.environ["SALVOR_STATE_DIR"] = str(folder / "state")
     os.environ["SALVOR_ENGINE_DIR"] = str(folder / "engines")
     os.environ["SALVOR_STATIC_ROOT"] = str(folder / "staticfiles")
