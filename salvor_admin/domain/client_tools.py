@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NoReturn
@@ -80,15 +80,38 @@ def from_toml(raw: bytes) -> ClientTool:
 
 def from_document(value: Json) -> ClientTool:
     """The tool a parsed document declares, or the first rule it breaks (contract 2.2)."""
-    if not isinstance(value, Mapping):
-        _refuse("wrong_type", "A client tool is an object with `name`, `effect` and `input_schema`; send one.", "")
-    if value.get("notes", {}) != {}:
-        _refuse("wrong_type", "`notes` is an empty object for now; leave it out.", "/notes")
-    members = {key: member for key, member in value.items() if key != "notes"}
+    members = _members_of(value)
     _judge_members(members)
     tool = _tool(members)
     _judge_tool(tool)
     return tool
+
+
+def faults(value: Json, *, unread: Collection[str] = ()) -> list[Refusal]:
+    """Every rule a parsed document breaks; empty when it declares a client tool.
+
+    Keys in `unread` are there but could not be read: they are not told missing, and nothing is held against them.
+    """
+    try:
+        members = _members_of(value)
+    except Refusal as refusal:
+        return [refusal]
+    found: list[Refusal] = []
+    readable: dict[str, Any] = {}
+    for key, member in members.items():
+        try:
+            _judge_member(key, member)
+        except Refusal as refusal:
+            found.append(refusal)
+        else:
+            readable[key] = member
+    found += [_missing(key) for key in REQUIRED_KEYS if key not in members and key not in unread]
+    # What cannot be read is put as nothing could be held against it, so that the rest is judged all the same.
+    named = {"required": [*readable.get("idempotency_key", ()), *readable.get("require_equal", ())]}
+    benign: dict[str, Any] = {"name": "unread", "effect": Effect.WRITE.value, "input_schema": named}
+    if "output_schema" in unread:
+        benign["output_schema"] = named
+    return found + list(_faults_of(_tool({**benign, **readable})))
 
 
 def from_document_text(text: str) -> ClientTool:
@@ -101,23 +124,39 @@ def _refuse(code: str, message: str, place: str) -> NoReturn:
     raise Refusal(code, message, place=place)
 
 
+def _members_of(value: Json) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        _refuse("wrong_type", "A client tool is an object with `name`, `effect` and `input_schema`; send one.", "")
+    if value.get("notes", {}) != {}:
+        _refuse("wrong_type", "`notes` is an empty object for now; leave it out.", "/notes")
+    return {key: member for key, member in value.items() if key != "notes"}
+
+
 def _judge_members(members: Mapping[str, Any], *, effect_tables: bool = False) -> None:
     """Each key in the order given, then the missing ones: the first fault is told."""
     for key, member in members.items():
-        place = pointer("", key)
-        if key not in KEYS:
-            _refuse("unknown_key", f"`{key}` is no key of a client tool; the keys are {', '.join(KEYS)}.", place)
-        if key == "name" and not isinstance(member, str):
-            _refuse("wrong_type", f"`name` is a string, not {_kind(member)}; write the tool's name.", place)
-        if key == "effect":
-            _judge_effect(member, place, tables=effect_tables)
-        if key == "trust_completion" and not isinstance(member, bool):
-            _refuse("wrong_type", f"`trust_completion` is true or false, not {_kind(member)}.", place)
-        if key in {"require_equal", "idempotency_key"}:
-            _judge_fields(key, member, place)
+        _judge_member(key, member, effect_tables=effect_tables)
     for key in REQUIRED_KEYS:
         if key not in members:
-            _refuse("missing_key", f"`{key}` is missing; every client tool declares it.", pointer("", key))
+            raise _missing(key)
+
+
+def _judge_member(key: str, member: Any, *, effect_tables: bool = False) -> None:
+    place = pointer("", key)
+    if key not in KEYS:
+        _refuse("unknown_key", f"`{key}` is no key of a client tool; the keys are {', '.join(KEYS)}.", place)
+    if key == "name" and not isinstance(member, str):
+        _refuse("wrong_type", f"`name` is a string, not {_kind(member)}; write the tool's name.", place)
+    if key == "effect":
+        _judge_effect(member, place, tables=effect_tables)
+    if key == "trust_completion" and not isinstance(member, bool):
+        _refuse("wrong_type", f"`trust_completion` is true or false, not {_kind(member)}.", place)
+    if key in {"require_equal", "idempotency_key"}:
+        _judge_fields(key, member, place)
+
+
+def _missing(key: str) -> Refusal:
+    return Refusal("missing_key", f"`{key}` is missing; every client tool declares it.", place=pointer("", key))
 
 
 def _judge_effect(member: Any, place: str, *, tables: bool) -> None:
@@ -175,48 +214,61 @@ def required_fields(schema: Json) -> frozenset[str]:
 
 
 def _judge_tool(tool: ClientTool) -> None:
+    for fault in _faults_of(tool):
+        raise fault
+
+
+def _faults_of(tool: ClientTool) -> Iterator[Refusal]:
+    """What is wrong with a tool whose members can all be read, in the reference's order, then by our own rules."""
     of_input, of_output = required_fields(tool.input_schema), required_fields(tool.output_schema)
     for index, field in enumerate(tool.idempotency_key):
         if field not in of_input:
-            _refuse(
+            yield Refusal(
                 "key_field_not_required",
                 f"Tool `{tool.name}` names `{field}` in `idempotency_key`, but `input_schema.required` does not hold "
                 f"`{field}`: a call without it would have no key. Require the field, or take it out of the key.",
-                f"/idempotency_key/{index}",
+                place=f"/idempotency_key/{index}",
             )
     for index, field in enumerate(tool.require_equal):
         for side, required in (("input_schema", of_input), ("output_schema", of_output)):
             if field not in required:
-                _refuse(
+                yield Refusal(
                     "pinned_field_not_required",
                     f"Tool `{tool.name}` names `{field}` in `require_equal`, but `{side}.required` does not hold "
                     f"`{field}`: there would be nothing to compare. Require it there, or take it out.",
-                    f"/require_equal/{index}",
+                    place=f"/require_equal/{index}",
                 )
-    _judge_beyond_the_reference(tool)
+    yield from _faults_beyond_the_reference(tool)
 
 
-def _judge_beyond_the_reference(tool: ClientTool) -> None:
+def _faults_beyond_the_reference(tool: ClientTool) -> Iterator[Refusal]:
     """What the reference takes although it is dangerous; every rule is a bullet of docs/wire.md."""
     if problem := name_problem(tool.name):
-        _refuse("bad_name", f"The tool's name {problem}.", "/name")
+        yield Refusal("bad_name", f"The tool's name {problem}.", place="/name")
     for index, field in enumerate(tool.idempotency_key):
         if field in RESERVED_KEY_FIELDS:
-            _refuse(
+            yield Refusal(
                 "reserved_key_field",
                 f"Tool `{tool.name}` names `{field}` in `idempotency_key`, which would replace the {field} in the key "
                 f"and let calls answer each other across runs or tools. Give the field another name.",
-                f"/idempotency_key/{index}",
+                place=f"/idempotency_key/{index}",
             )
     for side, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
-        if schema is ABSENT:
-            continue
-        for place, what in _unsayable(schema, f"/{side}"):
-            _refuse("no_json_value", f"At {place} stands {what}, which JSON cannot say; write a string.", place)
-        # A pattern we cannot run is a finding: the reviewer is told, the declaration is what it is.
-        if (found := schemas.schema_problem(schema)) and not found.is_pattern:
-            place = f"/{side}{found.place}"
-            _refuse("not_a_schema", f"`{side}` of tool `{tool.name}` is no JSON Schema at {place}: {found.why}.", place)
+        if schema is not ABSENT:
+            yield from _faults_of_schema(tool, side, schema)
+
+
+def _faults_of_schema(tool: ClientTool, side: str, schema: Json) -> Iterator[Refusal]:
+    unsayable = False
+    for place, what in _unsayable(schema, f"/{side}"):
+        unsayable = True
+        yield Refusal("no_json_value", f"At {place} stands {what}, which JSON cannot say; write a string.", place=place)
+    # A pattern we cannot run is a finding: the reviewer is told, the declaration is what it is.
+    if not unsayable and (found := schemas.schema_problem(schema)) and not found.is_pattern:
+        place = f"/{side}{found.place}"
+        yield Refusal(
+            "not_a_schema", f"`{side}` of tool `{tool.name}` is no JSON Schema at {place}: {found.why}.", place=place
+        )
 
 
 def name_problem(name: str) -> str | None:

@@ -190,3 +190,45 @@ def test_a_document_text_reads_back_to_itself(default: Any) -> None:
     text = client_tools.document_text(ClientTool("a", Effect.READ, {"default": default}))
     assert client_tools.document_text(client_tools.from_document_text(text)) == text
     assert canonical.text(strict_json.read(text.encode())) == text
+
+
+def told_faults(value: Any, unread: tuple[str, ...] = ()) -> list[tuple[str, str | None]]:
+    return [(fault.code, fault.place) for fault in client_tools.faults(value, unread=unread)]
+
+
+def test_a_document_that_declares_a_tool_has_no_faults() -> None:
+    assert told_faults(client_tools.to_document(REFUND)) == []
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_whatever_is_refused_is_among_the_faults(case: str) -> None:
+    value, code, place = REFUSED[case]
+    assert (code, place) in told_faults(value)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    value = document(
+        timeout=5,
+        effect="WRITE",
+        trust_completion="yes",
+        require_equal=["amount"],
+        idempotency_key=["run"],
+        input_schema={"type": "object", "required": ["order_id"], "properties": {"order_id": {"minimum": "1"}}},
+        output_schema={"required": []},
+    )
+    assert sorted(told_faults(value), key=str) == [
+        ("key_field_not_required", "/idempotency_key/0"),
+        ("not_a_schema", "/input_schema/properties/order_id/minimum"),
+        ("pinned_field_not_required", "/require_equal/0"),
+        ("pinned_field_not_required", "/require_equal/0"),
+        ("reserved_key_field", "/idempotency_key/0"),
+        ("unknown_effect", "/effect"),
+        ("unknown_key", "/timeout"),
+        ("wrong_type", "/trust_completion"),
+    ]
+
+
+def test_what_could_not_be_read_is_neither_missing_nor_held_against_the_rest() -> None:
+    value = document(input_schema=ABSENT, require_equal=["amount"], idempotency_key=["order_id"])
+    assert told_faults(value, unread=("input_schema", "output_schema")) == []
+    assert told_faults(value, unread=("input_schema",)) == [("pinned_field_not_required", "/require_equal/0")]
