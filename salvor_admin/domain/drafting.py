@@ -134,6 +134,14 @@ def _unreadable(place: str, why: str) -> Refusal:
     return Refusal("listing_unreadable", f"{why}; ask the server's owner to correct it, and list again.", place=place)
 
 
+def fingerprint(listed: Json) -> str:
+    """Changes with anything a server says of its tool, title, output schema and unknown members included.
+
+    The listing digest covers only what the reference carries; both schemas and every hint are covered here.
+    """
+    return canonical.digest(canonical.text(listed))
+
+
 # --- drafting --------------------------------------------------------------------------------------------------------
 
 

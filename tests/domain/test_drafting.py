@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from salvor_admin.domain import canonical, closed_schemas, drafting, drift, grants, manifests
+from salvor_admin.domain import argument_schemas, canonical, closed_schemas, drafting, drift, grants, manifests
 from salvor_admin.domain.drafting import Hints
 from salvor_admin.domain.findings import listings
 from salvor_admin.domain.refusals import Refusal
@@ -222,6 +222,8 @@ def test_one_name_listed_twice_is_held_whole():
     [
         ({"$schema": "http://json-schema.org/draft-07/schema#"}, "schema_says_nothing", "warn"),
         ({"type": "string"}, "schema_no_object", "block"),
+        ({"type": "object", "$schema": "https://example.com/my-dialect"}, "schema_unusable", "block"),
+        ({"type": "object", "properties": {"a": {"type": "banana"}}}, "schema_unusable", "block"),
         (
             {"type": "object", "anyOf": [{"required": ["content"]}], "oneOf": [{"required": ["source_url"]}]},
             "schema_not_narrowed",
@@ -253,3 +255,47 @@ def test_arguments_named_like_keywords_survive_narrowing():
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
     drafted = drafting.draft(one_tool(schema)).arguments
     assert drafted == {**schema, "additionalProperties": False}
+
+
+def test_a_schema_that_refers_into_itself_is_drafted_and_checks_arguments():
+    schema = {
+        "type": "object",
+        "properties": {
+            "nodes": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"children": {"type": "array", "items": {"$ref": "#/properties/nodes/items"}}},
+                },
+            }
+        },
+    }
+    drafted = drafting.draft(one_tool(schema))
+    assert argument_schemas.violation(drafted.arguments, {"nodes": [{"children": [{"children": []}]}]}) is None
+    told = argument_schemas.violation(drafted.arguments, {"nodes": [{"children": [{"children": 7}]}]})
+    assert "7 is not of type" in told
+
+
+def test_references_that_never_end_are_refused_and_not_followed_for_ever():
+    endless = {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}
+    assert "cannot be checked" in argument_schemas.violation(endless, {})
+
+
+def test_a_huge_enum_is_not_echoed_into_what_is_told():
+    schema = {"type": "object", "properties": {"v": {"enum": [f"value {n}" for n in range(20_000)]}}}
+    told = argument_schemas.violation(schema, {"v": "x"})
+    assert '"x" is not one of the values allowed' in told
+    assert len(told) < 400
+
+
+def test_a_fingerprint_changes_with_anything_the_server_says():
+    listed = {"name": "lookup", "description": "d", "inputSchema": {"type": "object"}}
+    told_apart = [
+        listed,
+        {**listed, "title": "Look up"},
+        {**listed, "outputSchema": {"type": "object"}},
+        {**listed, "annotations": {"openWorldHint": False}},
+        {**listed, "inputSchema": {"type": "object", "properties": {"bcc": {"type": "string"}}}},
+    ]
+    assert len({drafting.fingerprint(each) for each in told_apart}) == len(told_apart)
+    assert drafting.fingerprint(dict(reversed(listed.items()))) == drafting.fingerprint(listed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from salvor_admin.domain import closed_schemas, drafting, drift, hidden_text
+from salvor_admin.domain import argument_schemas, closed_schemas, drafting, drift, hidden_text
 from salvor_admin.domain.drafting import ListedTool
 from salvor_admin.domain.findings.finding import Finding, Severity
 from salvor_admin.domain.grants import is_blank
@@ -86,6 +86,15 @@ def _in_schema(listed: ListedTool) -> Iterator[Finding]:
             if marked_only
             else "The input schema does not have `type: object`, but arguments are always an object.",
             "Write the arguments' schema yourself, or have the server's owner do it.",
+        )
+    why = argument_schemas.problem(schema)
+    if why is not None:
+        yield Finding(
+            "schema_unusable",
+            Severity.BLOCK,
+            "/inputSchema",
+            f"The input schema checks nothing: {why}. Every call would be refused.",
+            "Correct it by hand, its $schema included, or have the server's owner do it.",
         )
     if closed_schemas.composes(schema):
         yield Finding(
