@@ -545,7 +545,7 @@ def test_a_runs_page_shows_log_reports_leases_and_folds_to_any_position(
     shown = text_of(page)
     for fact in ("RunStarted", "ToolCallRequested", "ToolCallCompleted", "operator", "Report refused", "released"):
         assert fact in shown
-    assert "needs_reconciliation" in shown and "Folded from 2 of 3 events" in shown
+    assert "needs reconciliation" in shown and "Folded from 2 of 3 events" in shown
     for show in ("events", "tools", "beside"):
         assert browser.get(url("run", call.run.run_id), {"show": show}).status_code == 200
 

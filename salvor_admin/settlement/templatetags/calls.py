@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from django import template
 from django.template.context import Context
@@ -14,6 +15,7 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.settlement import presenting
 from salvor_admin.settlement.presenting import RowNote
 from salvor_admin.settlement.selectors import CallRow
+from salvor_admin.web import times
 from salvor_admin.web.marking import marked
 from salvor_admin.web.templatetags import console
 
@@ -63,6 +65,22 @@ def call_stamp(row: CallRow) -> SafeString:
 def row_note(context: Context, row: CallRow) -> RowNote:
     """What may change beside a row."""
     return presenting.row_note(row, now=context["now"])
+
+
+@register.filter
+def spaced(name: object) -> str:
+    """A state's name in words."""
+    return str(name).replace("_", " ")
+
+
+@register.simple_tag(takes_context=True)
+def clock(context: Context, value: datetime | None) -> SafeString:
+    """A moment in a column of moments: the time, and the day when it is another one; the whole of it as title."""
+    if value is None:
+        return format_html('<span class="none">{}</span>', "never")
+    at, now = value.astimezone(UTC), context["now"].astimezone(UTC)
+    shown = f"{at:%H:%M:%S}" if at.date() == now.date() else f"{at.day} {at:%b %Y, %H:%M}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', times.machine(at), times.absolute(at), shown)
 
 
 @register.simple_tag
