@@ -15,7 +15,7 @@ from ruamel.yaml.scanner import Scanner
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Json, depth, fits, pointer
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 # The YAML scanner takes about two seconds a megabyte and fifty microseconds an event; JSON text goes past it.
 MAX_YAML_BYTES = 512 * 1024
 MAX_EVENTS = 20_000
