@@ -117,6 +117,9 @@ class Postgres:
         if (self.cluster / "PG_VERSION").exists():
             return self._check_version()
         self.account.make_folder(self.folder)
+        if self.account.foreign:
+            # For whoever wonders later whose data these are.
+            (self.folder / "state-folder").write_text(f"{self.state.folder}\n")
         # Made beside and moved into place whole: what a killed start left half done is never taken for a cluster.
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
