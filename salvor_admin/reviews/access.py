@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
+from salvor_admin.domain import review
 from salvor_admin.domain.refusals import Refusal
+from salvor_admin.domain.rights import Role
 from salvor_admin.people.access import Actor
+from salvor_admin.people.models import Membership
 from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Document
 
 
@@ -55,3 +59,28 @@ def change_request_for_decision(actor: Actor, request_id: UUID) -> ChangeRequest
         raise Refusal("not_found", "There is no such change request in this workspace.")
     documents_for_change(actor, ChangeItem.objects.filter(request=found).values_list("document_id", flat=True))
     return found
+
+
+@contextmanager
+def naming_who_could(actor: Actor, role: Role, items: Collection[review.ItemFacts] = ()) -> Iterator[None]:
+    """Adds to a refusal of this person who could instead: those with the role who wrote none of the items."""
+    try:
+        yield
+    except Refusal as refusal:
+        if refusal.code not in {"not_allowed", "own_revision"}:
+            raise
+        barred = frozenset[int]().union(*(item.authors for item in items))
+        able = list(
+            Membership.objects.filter(
+                workspace_id=actor.workspace_id, roles__contains=[role.value], person__is_active=True
+            )
+            .exclude(person_id__in=barred | {actor.person_id})
+            .order_by("person__username")
+            .values_list("person__username", flat=True)[:5]
+        )
+        who = (
+            f"Here {', '.join(able)} could."
+            if able
+            else f"Nobody else here could; an admin may give somebody the role of {role.value}."
+        )
+        raise Refusal(refusal.code, f"{refusal.message} {who}", place=refusal.place, details=refusal.details) from None

@@ -47,7 +47,8 @@ def publish(*, request_id: UUID, actor: Actor, digest: str | None = None) -> Pub
                 "This looks back at an emergency revoke that is live already; a reviewer closes it with a verdict.",
                 details={"state": request.state},
             )
-        review.decide_publish(detail.facts, people_access.facts(acting), digest=digest)
+        with access.naming_who_could(acting, Role.PUBLISHER, detail.facts.items):
+            review.decide_publish(detail.facts, people_access.facts(acting), digest=digest)
         now = database_now()
         publication = _put_live(
             acting,

@@ -332,7 +332,8 @@ def submit(*, request_id: UUID, actor: Actor, reason: str) -> ChangeRequest:
 def _submit(request: ChangeRequest, *, actor: Actor, reason: str, now: datetime) -> None:
     examining.examine_request(request.pk)
     detail = selectors.detail(request)
-    transition = review.decide_submit(detail.facts, people_access.facts(actor))
+    with access.naming_who_could(actor, Role.AUTHOR):
+        transition = review.decide_submit(detail.facts, people_access.facts(actor))
     move(request, transition.state, reason=reason, submitted_by=actor.person, submitted_at=now)
     outbox.tell(
         "change_request.submitted", workspace_id=actor.workspace_id, subject=("change_request", request.pk), at=now
@@ -391,7 +392,8 @@ def _give_verdict(
             place="acknowledge",
         )
     facts = replace(detail.facts, acknowledged=frozenset(said))
-    transition = review.decide_verdict(facts, people_access.facts(actor), verdict, digest=digest)
+    with access.naming_who_could(actor, Role.REVIEWER, facts.items):
+        transition = review.decide_verdict(facts, people_access.facts(actor), verdict, digest=digest)
     reason = _reason(reason, needed=verdict is not review.Verdict.APPROVE)
     now = database_now()
     given = Verdict.objects.create(
@@ -445,7 +447,8 @@ def withdraw(*, request_id: UUID, actor: Actor, reason: str) -> ChangeRequest:
     people_access.require_scope(actor, Scope.DRAFT, "withdrawing")
     actor = people_access.deciding(actor)
     request = access.change_request_for_decision(actor, request_id)
-    transition = review.decide_withdraw(selectors.detail(request).facts, people_access.facts(actor))
+    with access.naming_who_could(actor, Role.AUTHOR):
+        transition = review.decide_withdraw(selectors.detail(request).facts, people_access.facts(actor))
     reason = _reason(reason, needed=True)
     now = database_now()
     move(request, transition.state, decided_at=now)

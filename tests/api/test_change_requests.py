@@ -217,6 +217,33 @@ def test_whoever_wrote_it_is_refused_as_its_author_even_as_a_superuser(ada: Acto
     assert Verdict.objects.count() == 0
 
 
+def test_a_refusal_of_a_person_names_who_could_instead(ada: Actor, grace: Actor, pat: Actor, cast: Any) -> None:
+    cast.roles = {**cast.roles, "bo": ["author", "reviewer", "publisher"]}
+    request = a_submitted_change(author=ada)
+    a_revision(author=cast.actor("bo"))
+    as_person(ada).post("/api/change-requests/", {"reason": "Again.", "items": _items(request)})
+    request.refresh_from_db()
+    told_of = [
+        as_person(actor).post(path(request, verb), body).json()["error"]["message"]
+        for actor, verb, body in (
+            (pat, "verdicts", approve(request)),
+            (cast.actor("bo"), "verdicts", approve(request)),
+            (grace, "publish", {}),
+            (grace, "withdraw", {"reason": "No."}),
+        )
+    ]
+    assert [message.rsplit(". ", 1)[1] for message in told_of] == [
+        "Here grace could.",
+        "Here grace could.",
+        "Here pat could.",
+        "Here ada, bo could.",
+    ]
+
+
+def _items(request: Any) -> list[dict[str, str]]:
+    return [{"document": str(request.items.get().document_id), "action": "set"}]
+
+
 @pytest.mark.parametrize("scope", ["read", "draft"])
 def test_a_token_that_does_not_decide_is_refused_before_its_body_is_read(ada: Actor, grace: Actor, scope: str) -> None:
     request = a_submitted_change(author=ada)
