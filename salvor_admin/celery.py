@@ -12,4 +12,6 @@ app.autodiscover_tasks()
 
 app.conf.beat_schedule = {
     "notice-lapsed-leases": {"task": "ledger.notice_lapsed_leases", "schedule": 15.0},
+    "close-answered-cases": {"task": "settlement.close_answered_cases", "schedule": 60.0},
+    "forget-presences": {"task": "settlement.forget_presences", "schedule": 900.0},
 }

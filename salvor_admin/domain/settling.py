@@ -48,6 +48,8 @@ class ClaimEnd(StrEnum):
     LAPSED = "lapsed"
     HANDED_OVER = "handed_over"
     DECIDED = "decided"
+    OVERTAKEN = "overtaken"
+    """The call was closed by its client, or its run ended, before its holder answered."""
 
 
 class JudgeBy(StrEnum):

@@ -69,10 +69,14 @@ def workspaces_with_silent_calls(at: datetime) -> list[int]:
 
 def silent_calls(workspace_id: int, at: datetime) -> QuerySet[Intent, UUID]:
     """Open calls not yet waiting whose run nobody holds any more."""
-    ttl = ExpressionWrapper(F("run__lease_ttl_seconds") * Value(timedelta(seconds=1)), output_field=DurationField())
+    second = Value(timedelta(seconds=1))
+    ttl = ExpressionWrapper(F("run__lease_ttl_seconds") * second, output_field=DurationField())
+    patience = ExpressionWrapper(F("workspace__patience_seconds") * second, output_field=DurationField())
     return (
         Intent.objects.filter(workspace_id=workspace_id, standing="open", waits_at__gt=at)
         .filter(Q(run__lease_hash__isnull=True) | Q(run__lease_seen_at__lte=Value(at) - ttl))
+        # What waits longer than the workspace's patience was put off by a person, and comes back when they said.
+        .filter(waits_at__lte=F("recorded_at") + patience)
         .order_by("waits_at", "id")
         .values_list("pk", flat=True)
     )

@@ -157,6 +157,38 @@ def facts_of(claim: Claim | None) -> ClaimFacts | None:
     )
 
 
+@transaction.atomic
+def close_answered_cases(workspace_id: int, *, most: int = 500) -> int:
+    """Closes the cases whose calls ended without an answer from here; safe to run twice and at once."""
+    open_states = [CaseState.WAITING.value, CaseState.CLAIMED.value]
+    cases = (
+        Case.objects.select_for_update(no_key=True, of=("self",), skip_locked=True)
+        .select_related("intent")
+        .filter(workspace_id=workspace_id, state__in=open_states, kind="unsettled")
+        .exclude(intent__standing="open")
+        .order_by("pk")[:most]
+    )
+    closed = 0
+    for case in cases:
+        if case.intent is None or case.intent.closed_at is None:
+            continue
+        standing = access.open_claim(case)
+        if standing is not None:
+            lapsed = standing.lapses_at <= case.intent.closed_at
+            end_claim(
+                standing,
+                how=ClaimEnd.LAPSED if lapsed else ClaimEnd.OVERTAKEN,
+                at=standing.lapses_at if lapsed else max(case.intent.closed_at, standing.claimed_at),
+            )
+        move(
+            case,
+            settling.state_of(case.intent.standing, stored=None, is_held=False),
+            decided_at=case.intent.closed_at,
+        )
+        closed += 1
+    return closed
+
+
 def closed_facts(intent: Intent, case: Case | None) -> Closed | None:
     """How a call was closed, by whom and when; None while it is open."""
     if intent.standing == "open":

@@ -47,7 +47,13 @@ OUTCOMES: Final = {
     Outcome.WILL_NOT_HAPPEN.value: "will not happen",
     Outcome.STILL_UNKNOWN.value: "still unknown",
 }
-CLAIM_ENDS: Final = {"released": "Released", "lapsed": "Claim lapsed", "handed_over": "Handed over", "decided": ""}
+CLAIM_ENDS: Final = {
+    "released": "Released",
+    "lapsed": "Claim lapsed",
+    "handed_over": "Handed over",
+    "decided": "",
+    "overtaken": "Overtaken: claim",
+}
 STATE_CHIPS: Final = (
     ("open", "All"),
     ("waiting", "Unclaimed"),
@@ -156,7 +162,7 @@ def _claim_items(claim: Claim, *, now: datetime, me: int) -> list[HistoryItem]:
         ended_at, how = claim.lapses_at, "lapsed"
     if ended_at is not None and CLAIM_ENDS.get(how):
         tone = "warn" if how == "lapsed" else ""
-        by = f"{CLAIM_ENDS[how]} of {name}" if how == "lapsed" else f"{CLAIM_ENDS[how]} by {name}"
+        by = f"{CLAIM_ENDS[how]} of {name}" if how in {"lapsed", "overtaken"} else f"{CLAIM_ENDS[how]} by {name}"
         items.append(HistoryItem(ended_at, "hourglass" if how == "lapsed" else "lock", tone, by))
     return items
 
