@@ -210,7 +210,7 @@ def _refund(chance: random.Random) -> Performed:
     luck = chance.random()
     if luck < 0.08:
         return input, {"error": {"message": "the card has expired"}}
-    reported = cents if luck < 0.8 else cents - chance.choice((10, 100, 400))
+    reported = cents if luck < 0.9 else cents - chance.choice((10, 100, 400))
     return input, {"output": {"provider_refund_id": f"re_{chance.getrandbits(40):010x}", "amount_cents": reported}}
 
 
@@ -234,7 +234,7 @@ PERFORMS: Final[Mapping[str, Callable[[random.Random], Performed]]] = {
     "wire_payout": _payout,
     "order_status": _status,
 }
-WEIGHTS: Final = {"refund_card": 6, "wire_payout": 1, "order_status": 3}
+WEIGHTS: Final = {"refund_card": 7, "wire_payout": 1, "order_status": 4}
 
 
 class Life:
