@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from salvor_admin.domain.settling import Outcome
+from salvor_admin.ledger.models import Intent
 from salvor_admin.people import services as people
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import PersonalToken, Workspace
@@ -15,8 +18,12 @@ from salvor_admin.reviews.models import ChangeRequest, Document
 from salvor_admin.reviews.services import WantedItem
 from salvor_admin.runtimes import services as runtimes
 from salvor_admin.runtimes.models import Runtime, RuntimeToken
+from salvor_admin.settlement import evidence
+from salvor_admin.settlement import services as settlement
+from salvor_admin.settlement.models import Evidence
 from tests.people.factories import PASSWORD, Cast
 from tests.reviews.factories import a_published_tool, a_submitted_change, an_approved_change
+from tests.settlement.factories import INPUT, OUTPUT, a_waiting_call
 
 
 @dataclass
@@ -34,6 +41,11 @@ class Scene:
     runtime_token: RuntimeToken
     runtime_secret: str
     personal_token: PersonalToken
+    #: A call that waits with a refused report, and evidence beside it.
+    call: Intent
+    evidence: Evidence
+    #: A call that a person settled.
+    settled: Intent
 
     def client(self, name: str) -> Client:
         """A signed-in browser without script."""
@@ -65,6 +77,15 @@ def make_scene(workspace: Workspace, cast: Cast, kim: Actor) -> Scene:
     draft = reviews.open_change_request(actor=ada, items=[WantedItem(revision.document_id)])
     runtime = runtimes.register_runtime(name="checkout-eu-1", actor=root)
     made = runtimes.create_runtime_token(runtime_id=runtime.pk, actor=root, name="first")
+    call, settled = a_waiting_call(cast), a_waiting_call(cast, input={**INPUT, "order_id": "ORD-7702"})
+    settlement.settle_call(
+        intent_id=settled.pk,
+        actor=cast.actor("noor"),
+        outcome=Outcome.LANDED,
+        output=OUTPUT,
+        reason="Seen at the provider.",
+        reason_code="seen_at_provider",
+    )
     personal = people.create_personal_token(person=ada.person, scope="read", lives=timedelta(hours=1), actor=ada).row
     return Scene(
         workspace=workspace,
@@ -78,4 +99,11 @@ def make_scene(workspace: Workspace, cast: Cast, kim: Actor) -> Scene:
         runtime_token=made.row,
         runtime_secret=made.token,
         personal_token=personal,
+        call=call,
+        settled=settled,
+        evidence=evidence.add_evidence_file(
+            intent_id=call.pk,
+            actor=cast.actor("noor"),
+            file=SimpleUploadedFile("refund.txt", b"re_3PqT81Kd9f succeeded", content_type="text/plain"),
+        ),
     )
