@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from salvor_admin.catalogue import views
+from salvor_admin.catalogue import editing, views
 
 app_name = "catalogue"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("tools/", views.tools, name="tools"),
-    path("tools/new/", views.new_tool, name="new_tool"),
+    path("tools/new/", editing.new_tool, name="new_tool"),
+    path("tools/check/", editing.check, name="check"),
     path("tools/import/", views.import_files, name="import"),
     path("tools/<uuid:document_id>/", views.document, name="document"),
-    path("tools/<uuid:document_id>/edit/", views.edit_tool, name="edit_tool"),
+    path("tools/<uuid:document_id>/edit/", editing.edit_tool, name="edit_tool"),
     path("tools/<uuid:document_id>/propose/", views.propose, name="propose"),
     path("tools/<uuid:document_id>/revoke/", views.revoke, name="revoke"),
 ]

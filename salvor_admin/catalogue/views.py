@@ -5,16 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from salvor_admin.catalogue import importing, selectors
-from salvor_admin.catalogue.forms import ImportForm, TomlForm
+from salvor_admin.catalogue.forms import ImportForm
 from salvor_admin.domain import client_tools
 from salvor_admin.domain.refusals import Refusal
-from salvor_admin.domain.review import Kind
 from salvor_admin.domain.rights import Role
 from salvor_admin.people.access import Actor
 from salvor_admin.people.pages import in_workspace
@@ -23,7 +21,7 @@ from salvor_admin.reviews import publishing
 from salvor_admin.reviews import selectors as reviews
 from salvor_admin.reviews import services as reviews_services
 from salvor_admin.reviews.models import Revision
-from salvor_admin.reviews.services import Source, WantedItem
+from salvor_admin.reviews.services import WantedItem
 from salvor_admin.web import pagination
 
 
@@ -126,78 +124,6 @@ def import_files(request: HttpRequest, actor: Actor) -> HttpResponse:
         {"actor": actor, "form": form, "results": results, "may_draft": actor.has(Role.AUTHOR)},
         status=422 if failed else 200,
     )
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@in_workspace
-def new_tool(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """A client tool typed as TOML."""
-    return _toml_page(request, actor, None)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@in_workspace
-def edit_tool(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
-    """The next revision of a client tool, begun from its newest one."""
-    found = reviews_access.document(actor, document_id)
-    revision = Revision.objects.filter(document=found).order_by("-number").first()
-    return _toml_page(request, actor, revision)
-
-
-def _toml_page(request: HttpRequest, actor: Actor, revision: Revision | None) -> HttpResponse:
-    initial = {"toml": client_tools.to_toml(selectors.read(revision))} if revision else {}
-    form = TomlForm(request.POST or None, initial=initial)
-    place = ""
-    if request.method == "POST" and form.is_valid():
-        try:
-            request_id = _save(actor, form, revision)
-        except Refusal as refusal:
-            if refusal.code in {"not_allowed", "stale_base"}:
-                raise
-            place = refusal.place or ""
-            form.add_error("reason" if refusal.place == "reason" else "toml", refusal.message)
-        else:
-            return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=request_id)
-    return render(
-        request,
-        "catalogue/toml.html",
-        {
-            "actor": actor,
-            "form": form,
-            "revision": revision,
-            "place": place,
-            "may_draft": actor.has(Role.AUTHOR),
-        },
-        status=422 if form.errors else 200,
-    )
-
-
-@transaction.atomic
-def _save(actor: Actor, form: TomlForm, revision: Revision | None) -> UUID:
-    # Browsers send CRLF; TOML reads either, and what is stored is the parsed document.
-    raw = form.cleaned_data["toml"].encode()
-    tool = client_tools.from_toml(raw)
-    if revision is not None and tool.name != revision.document.label:
-        raise Refusal(
-            "name_changed",
-            f"This edits {revision.document.label}, and the text names {tool.name}. Draft a new tool for another name.",
-            place="name",
-        )
-    saved = reviews_services.save_revision(
-        actor=actor,
-        kind=Kind.CLIENT_TOOL.value,
-        body=client_tools.to_document(tool),
-        source=Source("form", "", raw),
-    )
-    reason = form.cleaned_data["reason"].strip()
-    held = reviews.open_request_of(saved.document_id)
-    if held is not None:
-        if reason:
-            reviews_services.submit(request_id=held.pk, actor=actor, reason=reason)
-        return held.pk
-    return reviews_services.open_change_request(
-        actor=actor, items=[WantedItem(saved.document_id)], reason=reason, submit=bool(reason)
-    ).pk
 
 
 @require_POST

@@ -61,10 +61,12 @@ def save_revision(
     body: Json,
     source: Source | None = None,
     base_revision: int | None = None,
+    begun_from: int | None = None,
 ) -> Revision:
     """Stores a new revision, always a new row. An open change of that document takes it up, and verdicts on it are void.
 
-    Raises the kind's own refusals; `stale_base` when `base_revision` is no longer what is live.
+    Raises the kind's own refusals; `stale_base` when `base_revision` is no longer what is live, or `begun_from` is no
+    longer the newest revision.
     """
     people_access.require_scope(actor, Scope.DRAFT, "saving a revision")
     reading = documents.read(kind, body)
@@ -99,6 +101,15 @@ def save_revision(
             + "; compare with it and save again.",
             place="base_revision",
             details={"live_revision": live.number if live else None},
+        )
+    if begun_from is not None and begun_from != document.last_revision_number:
+        newest = Revision.objects.select_related("author").get(document=document, number=document.last_revision_number)
+        raise Refusal(
+            "stale_base",
+            f"{newest.author.name} saved revision {newest.number} while you worked on revision {begun_from}; nothing was "
+            "saved. Compare the two, then save yours on top of it.",
+            place="begun_from",
+            details={"newest_revision": newest.number},
         )
     number = document.last_revision_number + 1
     revision = Revision.objects.create(

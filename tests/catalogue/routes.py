@@ -11,6 +11,7 @@ ROUTES = [
     Route("catalogue:tools"),
     Route("catalogue:new_tool"),
     Route("catalogue:new_tool", "POST", ADA, form=lambda scene: {"toml": REFUND_CARD.decode()}),
+    Route("catalogue:check", "POST", form=lambda scene: {"toml": REFUND_CARD.decode()}, status=200),
     Route("catalogue:import"),
     Route("catalogue:import", "POST", status=422),
     Route("catalogue:document", kwargs=lambda scene: {"document_id": scene.document.pk}),
