@@ -27,7 +27,7 @@ demo: .venv/.runs
 test: .venv/.tests
 ifeq ($(strip $(T)),)
 	@$(PY) -m tests.browser_binary
-	@exec $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
+	@exec $(PY) -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 else
 	@exec $(PY) -m pytest -q $(T) $(ARGS)
 endif

@@ -61,6 +61,7 @@ def _begin() -> None:
         os.environ.pop(name, None)
     os.environ["SALVOR_STATE_DIR"] = str(folder / "state")
     os.environ["SALVOR_ENGINE_DIR"] = str(folder / "engines")
+    (folder / "staticfiles").mkdir()
     os.environ["SALVOR_STATIC_ROOT"] = str(folder / "staticfiles")
     os.environ["SALVOR_SECRET_KEY"] = "only-for-tests-" + "0123456789abcdef" * 4
     urls = Engines(durable=False).urls()
