@@ -78,7 +78,7 @@ class Valkey:
         if self._child is not None:
             self._child.wait()
             self._child = None
-        self.pid_file.clear()
+        (self.state.folder / "valkey.pid").unlink(missing_ok=True)
         self.state.leave_socket_folder(self.name)
 
     def _program(self) -> Path:

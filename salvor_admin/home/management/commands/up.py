@@ -51,8 +51,10 @@ class Command(BaseCommand):
             os.environ["SALVOR_PUBLIC_URL"] = public
             os.environ["SALVOR_STATE_DIR"] = str(state.folder)
             supervisor = Supervisor(state, wanted_services(host, port, demo=demo), engines=serving(), say=self.say)
-            for signum in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(signum, supervisor.leave)
+            for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                # `nohup` has said already what a closed terminal means.
+                if signal.getsignal(signum) is not signal.SIG_IGN:
+                    signal.signal(signum, supervisor.leave)
             self.prepare(state, demo=demo)
             try:
                 if not supervisor.leaving.is_set():
