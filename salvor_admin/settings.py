@@ -109,8 +109,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # First of all: `/v1` needs none of what follows, and pays for none of it.
+    # First of all: `/v1` and `/api` need none of what follows, and pay for none of it.
     "salvor_admin.wire.middleware.LeanWire",
+    "salvor_admin.api.middleware.LeanApi",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +16,7 @@ from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Person, PersonalToken, Workspace
 from salvor_admin.people.tokens import PERSONAL_PREFIX, RUNTIME_PREFIX, token_hash
 from salvor_admin.runtimes.models import Runtime, RuntimeToken
+from salvor_admin.web import prepared
 
 _LONGEST_TOKEN: Final = 200
 
@@ -76,16 +78,21 @@ def _dead(why: str) -> Refusal:
     return Refusal("unauthorized", f"{why}; an admin makes runtime tokens, and `create_token` makes personal ones.")
 
 
-def _columns(model: Any) -> list[str]:
-    return [field.column for field in model._meta.concrete_fields]
+def _names(model: Any, but: Collection[str] = ()) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields if field.attname not in but]
 
 
-def _names(model: Any) -> list[str]:
-    return [field.attname for field in model._meta.concrete_fields]
+def _listed(alias: str, model: Any, names: Collection[str]) -> str:
+    columns = [field.column for field in model._meta.concrete_fields if field.attname in names]
+    return ", ".join(f'{alias}."{column}"' for column in columns)
 
 
-def _listed(alias: str, model: Any) -> str:
-    return ", ".join(f'{alias}."{column}"' for column in _columns(model))
+# What no answer to a runtime needs is left where it is: every column read costs as much as a rule.
+_RUNTIME_NAMES: Final = _names(Runtime, but={"created_at", "created_by_id", "loaded_at"})
+_PERSON_NAMES: Final = _names(Person, but={"password", "last_login", "joined_at"})
+_WORKSPACE_NAMES: Final = _names(
+    Workspace, but={"created_at", "mfa_required", "last_change_request", "last_case", "patience_seconds"}
+)
 
 
 #: What is asked of either table: dead in which way, and whether the last use was noted a minute ago or longer.
@@ -95,14 +102,14 @@ _STANDING: Final = """
 """
 # Written out because it is asked before every request: building it anew costs more than asking it.
 _RUNTIME: Final = f"""
-SELECT {_STANDING}, {_listed("r", Runtime)}, {_listed("w", Workspace)}
+SELECT {_STANDING}, {_listed("r", Runtime, _RUNTIME_NAMES)}, {_listed("w", Workspace, _WORKSPACE_NAMES)}
 FROM runtimes_runtimetoken t
 JOIN runtimes_runtime r ON r.id = t.runtime_id
 JOIN people_workspace w ON w.id = r.workspace_id
 WHERE t.token_hash = %s
 """  # noqa: S608
 _PERSON: Final = f"""
-SELECT {_STANDING}, t.scope, m.roles, {_listed("p", Person)}, {_listed("w", Workspace)}
+SELECT {_STANDING}, t.scope, m.roles, {_listed("p", Person, _PERSON_NAMES)}, {_listed("w", Workspace, _WORKSPACE_NAMES)}
 FROM people_personaltoken t
 JOIN people_person p ON p.id = t.person_id
 JOIN people_workspace w ON w.id = t.workspace_id
@@ -116,22 +123,18 @@ WHERE id = (SELECT id FROM {table} WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)
 """
 _NOTE_RUNTIME_USE: Final = _NOTE_USE.format(table=RuntimeToken._meta.db_table)
 _NOTE_PERSONAL_USE: Final = _NOTE_USE.format(table=PersonalToken._meta.db_table)
-_RUNTIME_NAMES: Final = _names(Runtime)
-_PERSON_NAMES: Final = _names(Person)
-_WORKSPACE_NAMES: Final = _names(Workspace)
 
 
 def _row(statement: str, token: str) -> tuple[Any, ...]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [token_hash(token)])
-        row = cursor.fetchone()
-    if row is None:
+    found = prepared.rows(statement, [token_hash(token)])
+    if not found:
         raise _dead("Nobody has this token")
+    row = found[0]
     if row[1]:
         raise _dead("This token was revoked")
     if row[2]:
         raise _dead("This token has expired")
-    return tuple(row)
+    return row
 
 
 def _note_use(statement: str, token_id: int) -> None:

@@ -143,3 +143,15 @@ def test_a_head_request_reads_and_a_get_never_decides(caller: Caller, ada: Actor
         assert told(reader.get(f"{LIST}{request.pk}/{verb}/")) == (405, "method_not_allowed")
     request.refresh_from_db()
     assert request.state == "in_review"
+
+
+def test_every_answer_is_taken_for_what_it_is_and_sets_no_cookie(caller: Caller) -> None:
+    for response in (caller.get(LIST), caller.get("/api/nothing/"), Caller(None).get(LIST)):
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert not response.cookies
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/json;q=0.5, text/html", "application/*"])
+def test_whoever_takes_json_gets_it(caller: Caller, accept: str) -> None:
+    assert caller.get(LIST, Accept=accept)["Content-Type"] == "application/json"

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from salvor_admin.api.authentication import Caller, PersonCaller, RuntimeCaller
+from salvor_admin.api.negotiation import OnlyJson
 from salvor_admin.api.permissions import FitsPolicy, HasToken
 from salvor_admin.api.schema import PolicyInWords
 from salvor_admin.domain.refusals import Refusal
@@ -28,6 +29,7 @@ class ApiView(APIView):
     purpose: ClassVar[str] = "read this"
     permission_classes = [HasToken, FitsPolicy]
     http_method_names = ["get", "head", "post"]
+    content_negotiation_class = OnlyJson
     schema = PolicyInWords()
 
 
