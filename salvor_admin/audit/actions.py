@@ -22,6 +22,7 @@ ACTIONS: Final[dict[str, str]] = {
     "runtime_token.revoked": "revoked a runtime token",
     "revision.saved": "saved a revision",
     "change_request.opened": "opened a change request",
+    "change_request.staled": "put something newer live underneath a change request",
     "change_request.submitted": "submitted a change request",
     "change_request.revised": "changed what a change request holds",
     "change_request.verdict_given": "gave a verdict",

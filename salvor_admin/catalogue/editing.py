@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from salvor_admin.catalogue import spelling, trying
+from salvor_admin.catalogue import selectors, spelling, trying
 from salvor_admin.catalogue.forms import FieldsForm, TomlForm
 from salvor_admin.catalogue.spelling import Draft
 from salvor_admin.domain import client_tools
@@ -22,7 +22,6 @@ from salvor_admin.domain.review import Kind
 from salvor_admin.domain.rights import Role
 from salvor_admin.people.access import Actor
 from salvor_admin.people.pages import in_workspace
-from salvor_admin.reviews import access as reviews_access
 from salvor_admin.reviews import selectors as reviews
 from salvor_admin.reviews import services as reviews_services
 from salvor_admin.reviews.models import Revision
@@ -44,9 +43,7 @@ def new_tool(request: HttpRequest, actor: Actor) -> HttpResponse:
 @in_workspace
 def edit_tool(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
     """The next revision of a client tool, begun from its newest one."""
-    found = reviews_access.document(actor, document_id)
-    if found.kind != Kind.CLIENT_TOOL:
-        raise Refusal("not_found", "There is no such client tool in this workspace.")
+    found = selectors.client_tool(actor, document_id)
     newest = Revision.objects.filter(document=found).select_related("document").order_by("-number").first()
     return _page(request, actor, newest)
 

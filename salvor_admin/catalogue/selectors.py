@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
-from salvor_admin.domain import canonical, client_tools, review, strict_json
-from salvor_admin.domain.client_tools import ABSENT, ClientTool
-from salvor_admin.domain.findings.finding import Severity
+from salvor_admin.domain import client_tools, review
+from salvor_admin.domain.client_tools import ClientTool
+from salvor_admin.domain.effects import Effect
+from salvor_admin.domain.refusals import Refusal
+from salvor_admin.people.access import Actor
+from salvor_admin.reviews import access
 from salvor_admin.reviews import selectors as reviews
-from salvor_admin.reviews.models import ChangeItem, Document, Revision
+from salvor_admin.reviews.models import (
+    ChangeItem,
+    ChangeRequest,
+    Document,
+    Publication,
+    PublicationItem,
+    Revision,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +36,79 @@ class ToolRow:
     tool: ClientTool | None
     live: Revision | None
     open_item: ChangeItem | None
-    findings: int
+    findings: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaRow:
-    """One property of a schema, as a table shows it."""
+class ToolFilter:
+    """What a list of client tools is narrowed to; empty: not at all."""
 
-    path: str
-    type: str
-    required: bool
-    limits: str
-    description: str
+    q: str = ""
+    effect: str = ""
+    trust: str = ""
+    change: str = ""
+    findings: str = ""
+    live: str = ""
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        return {name: value for name in FILTERS if (value := getattr(self, name))}
 
 
-def client_tools_of(workspace_id: int, *, name: str = "") -> QuerySet[Document]:
-    """Documents of the kind in this workspace, by name."""
+FILTERS: Final[dict[str, dict[str, str]]] = {
+    "q": {},
+    "effect": {effect.value: effect.value for effect in Effect},
+    "trust": {"believed": "the client is believed", "person": "a person settles"},
+    "change": {"open": "with an open change", "none": "without one"},
+    "findings": {"block": "with a block", "warn": "with a block or a warning", "none": "with neither"},
+    "live": {"yes": "live", "no": "not served"},
+}
+
+
+def read_filter(query: Mapping[str, str]) -> ToolFilter:
+    """The filter in an address; a word that is none of its choices is refused."""
+    chosen: dict[str, str] = {}
+    for name, choices in FILTERS.items():
+        value = query.get(name, "").replace("\0", "").strip()[:200]
+        if value and choices and value not in choices:
+            raise Refusal("bad_request", f"{name} is one of {', '.join(choices)}; choose one of them.", place=name)
+        chosen[name] = value
+    return ToolFilter(**chosen)
+
+
+def client_tools_of(workspace_id: int, chosen: ToolFilter | None = None) -> QuerySet[Document]:
+    """Documents of the kind in this workspace, by name; judged by the live revision, else by the open change's."""
     rows = Document.objects.filter(workspace_id=workspace_id, kind=review.Kind.CLIENT_TOOL.value).select_related(
         "live_revision"
     )
-    return rows.filter(label__icontains=name) if name else rows
+    if chosen is None or not chosen.chosen:
+        return rows
+    if chosen.q:
+        rows = rows.filter(label__icontains=chosen.q)
+    if chosen.live:
+        rows = rows.filter(live_revision__isnull=chosen.live == "no")
+    open_items = ChangeItem.objects.filter(document=OuterRef("pk"), open=True)
+    if chosen.change:
+        is_open = Exists(open_items)
+        rows = rows.filter(is_open if chosen.change == "open" else ~is_open)
+    rows = rows.annotate(
+        shown=Coalesce(
+            "live_revision_id", Subquery(open_items.values("revision_id")[:1]), output_field=BigIntegerField()
+        )
+    )
+    if chosen.effect or chosen.trust:
+        rows = rows.annotate(shown_body=Subquery(Revision.objects.filter(pk=OuterRef("shown")).values("body")[:1]))
+    # Canonical text has its members in alphabetical order: a client tool begins with its effect and ends with its trust.
+    if chosen.effect:
+        rows = rows.filter(shown_body__startswith=f'{{"effect":"{chosen.effect}",')
+    if chosen.trust:
+        trusted = "true" if chosen.trust == "believed" else "false"
+        rows = rows.filter(shown_body__endswith=f',"trust_completion":{trusted}}}')
+    if chosen.findings:
+        severities = ["block"] if chosen.findings == "block" else ["block", "warn"]
+        found = Exists(reviews.newest_findings().filter(revision=OuterRef("shown"), severity__in=severities))
+        rows = rows.filter(~found if chosen.findings == "none" else found)
+    return rows
 
 
 def rows(documents: Sequence[Document]) -> list[ToolRow]:
@@ -61,7 +126,7 @@ def rows(documents: Sequence[Document]) -> list[ToolRow]:
             tool=read(shown_revision) if (shown_revision := shown[document.pk]) else None,
             live=document.live_revision,
             open_item=open_items.get(document.pk),
-            findings=counts.get(shown_revision.pk, 0) if shown_revision else 0,
+            findings=counts.get(shown_revision.pk, {}) if shown_revision else {},
         )
         for document in documents
     ]
@@ -71,11 +136,11 @@ def _shown(document: Document, item: ChangeItem | None) -> Revision | None:
     return document.live_revision or (item.revision if item else None)
 
 
-def _findings(revision_ids: Iterable[int]) -> dict[int, int]:
-    counts: dict[int, int] = {}
+def _findings(revision_ids: Iterable[int]) -> dict[int, dict[str, int]]:
+    counts: dict[int, dict[str, int]] = {}
     for finding in reviews.findings_of(revision_ids):
-        if finding.severity != Severity.NOTE:
-            counts[finding.revision_id] = counts.get(finding.revision_id, 0) + 1
+        of_revision = counts.setdefault(finding.revision_id, {})
+        of_revision[finding.severity] = of_revision.get(finding.severity, 0) + 1
     return counts
 
 
@@ -84,58 +149,67 @@ def read(revision: Revision) -> ClientTool:
     return client_tools.from_document_text(revision.body)
 
 
-def revisions(document_id: UUID) -> list[Revision]:
-    """A document's revisions, newest first, at most 200."""
-    return list(Revision.objects.filter(document_id=document_id).select_related("author").order_by("-number")[:200])
-
-
-_LIMITS = ("enum", "const", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "minLength")
-_MORE_LIMITS = ("maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems", "additionalProperties")
-_DEEPEST_ROW = 12
-
-
-def schema_rows(schema: object) -> list[SchemaRow]:
-    """A schema's properties, nested ones by dotted path; what a table cannot say stays in the raw text."""
-    if schema is ABSENT or not isinstance(schema, dict):
-        return []
-    found: list[SchemaRow] = []
-    _collect(schema, "", found, 0)
+def client_tool(actor: Actor, document_id: UUID) -> Document:
+    """A document of this kind; any other is as if it were not there."""
+    found = access.document(actor, document_id)
+    if found.kind != review.Kind.CLIENT_TOOL:
+        raise Refusal("not_found", "There is no such client tool in this workspace.")
     return found
 
 
-def _collect(schema: dict[str, object], prefix: str, found: list[SchemaRow], depth: int) -> None:
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or depth > _DEEPEST_ROW:
-        return
-    required = schema.get("required")
-    needed = set(map(str, required)) if isinstance(required, list) else set()
-    for name, inner in properties.items():
-        path = f"{prefix}{name}"
-        if not isinstance(inner, dict):
-            found.append(SchemaRow(path, "anything" if inner is True else "nothing", name in needed, "", ""))
-            continue
-        found.append(
-            SchemaRow(path, _type(inner), name in needed, _told_limits(inner), str(inner.get("description", "")))
+@dataclass(frozen=True, slots=True)
+class RevisionHistory:
+    """A revision and what became of it: where it was proposed, who approved it, which publications brought it."""
+
+    revision: Revision
+    is_live: bool
+    request: ChangeRequest | None
+    approved_by: tuple[str, ...]
+    publications: tuple[Publication, ...]
+
+
+MOST_REVISIONS: Final = 200
+
+
+def revision_histories(document: Document) -> list[RevisionHistory]:
+    """A document's revisions, newest first, at most 200, in four queries however many there are."""
+    revisions = list(
+        Revision.objects.filter(document=document).select_related("author").order_by("-number")[:MOST_REVISIONS]
+    )
+    requests: dict[int, ChangeRequest] = {}
+    for item in ChangeItem.objects.filter(revision__in=revisions).select_related("request").order_by("request__number"):
+        if item.revision_id is not None:
+            requests[item.revision_id] = item.request
+    brought: dict[int, list[Publication]] = {}
+    for published in (
+        PublicationItem.objects.filter(revision__in=revisions)
+        .select_related("publication__published_by")
+        .order_by("publication__number")
+    ):
+        if published.revision_id is not None:
+            brought.setdefault(published.revision_id, []).append(published.publication)
+    approved: dict[tuple[UUID, str], list[str]] = {}
+    for request_id, digest, name in (
+        Verdict.objects.filter(request__in=set(requests.values()), verdict=review.Verdict.APPROVE.value)
+        .order_by("given_at", "pk")
+        .values_list("request_id", "digest", "person__name")
+    ):
+        approved.setdefault((request_id, digest), []).append(name)
+    return [
+        RevisionHistory(
+            revision=revision,
+            is_live=revision.pk == document.live_revision_id,
+            request=(request := requests.get(revision.pk)),
+            approved_by=tuple(approved.get((request.pk, request.digest), ())) if request else (),
+            publications=tuple(brought.get(revision.pk, ())),
         )
-        _collect(inner, f"{path}.", found, depth + 1)
-        items = inner.get("items")
-        if isinstance(items, dict):
-            _collect(items, f"{path}[].", found, depth + 1)
-
-
-def _type(schema: dict[str, object]) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return " or ".join(map(str, kind))
-    if kind is None:
-        return "by reference" if "$ref" in schema else "any"
-    return str(kind)
-
-
-def _told_limits(schema: dict[str, object]) -> str:
-    told = [
-        f"{word} {canonical.text(cast(strict_json.Json, schema[word]))}"
-        for word in (*_LIMITS, *_MORE_LIMITS)
-        if word in schema
+        for revision in revisions
     ]
-    return ", ".join(told)
+
+
+def toml_or_why(tool: ClientTool) -> tuple[str, str]:
+    """The tool as a TOML file, or why it cannot be one."""
+    try:
+        return client_tools.to_toml(tool), ""
+    except Refusal as refusal:
+        return "", refusal.message

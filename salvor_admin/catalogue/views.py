@@ -9,15 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from salvor_admin.catalogue import importing, selectors
+from salvor_admin.catalogue import importing, sections, selectors
 from salvor_admin.catalogue.forms import ImportForm
-from salvor_admin.domain import client_tools
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Role
 from salvor_admin.people.access import Actor
 from salvor_admin.people.pages import in_workspace
 from salvor_admin.reviews import access as reviews_access
-from salvor_admin.reviews import publishing
+from salvor_admin.reviews import comparing, publishing, schema_tables
 from salvor_admin.reviews import selectors as reviews
 from salvor_admin.reviews import services as reviews_services
 from salvor_admin.reviews.models import Revision
@@ -29,9 +28,9 @@ from salvor_admin.web import pagination
 @in_workspace
 def tools(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Client tools by name; the filter stands in the address."""
-    name = request.GET.get("q", "").strip()[:200].replace("\0", "")
+    chosen = selectors.read_filter(request.GET)
     page = pagination.keyset_page(
-        selectors.client_tools_of(actor.workspace_id, name=name),
+        selectors.client_tools_of(actor.workspace_id, chosen),
         ["label", "id"],
         cursor=request.GET.get("cursor"),
         limit=pagination.DEFAULT_LIMIT,
@@ -43,7 +42,11 @@ def tools(request: HttpRequest, actor: Actor) -> HttpResponse:
             "actor": actor,
             "page": page,
             "rows": selectors.rows(page.rows),
-            "q": name,
+            "chosen": chosen.chosen,
+            "filters": [
+                (name, choices, getattr(chosen, name)) for name, choices in selectors.FILTERS.items() if choices
+            ],
+            "q": chosen.q,
             "publication": reviews.last_publication(actor.workspace_id),
             "may_draft": actor.has(Role.AUTHOR),
         },
@@ -53,10 +56,13 @@ def tools(request: HttpRequest, actor: Actor) -> HttpResponse:
 @require_safe
 @in_workspace
 def document(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpResponse:
-    """One client tool: what is live, what was, what is open."""
-    found = reviews_access.document(actor, document_id)
-    revisions = selectors.revisions(found.pk)
-    chosen = _chosen(request, revisions) or found.live_revision or (revisions[0] if revisions else None)
+    """One client tool: what is live, what was, what is open; `revision` is shown, `against` compared with it."""
+    found = selectors.client_tool(actor, document_id)
+    histories = selectors.revision_histories(found)
+    revisions = [each.revision for each in histories]
+    chosen = _chosen(request, revisions, "revision") or found.live_revision or (revisions[0] if revisions else None)
+    against = _chosen(request, revisions, "against")
+    chosen = next((revision for revision in revisions if chosen and revision.pk == chosen.pk), chosen)
     tool = selectors.read(chosen) if chosen else None
     return render(
         request,
@@ -64,29 +70,31 @@ def document(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpRespo
         {
             "actor": actor,
             "document": found,
+            "histories": histories,
             "revisions": revisions,
             "chosen": chosen,
+            "against": against,
+            "change": comparing.compare(found.kind, against.body, chosen.body) if against and chosen else None,
             "tool": tool,
-            "output_absent": tool is not None and tool.output_schema is client_tools.ABSENT,
-            "input_rows": selectors.schema_rows(tool.input_schema) if tool else [],
-            "output_rows": selectors.schema_rows(tool.output_schema) if tool else [],
+            "input": schema_tables.of_input(tool) if tool else None,
+            "output": schema_tables.of_output(tool) if tool else None,
+            "toml": selectors.toml_or_why(tool) if tool else "",
             "findings": reviews.findings_of_revision(chosen) if chosen else [],
             "open_request": reviews.open_request_of(found.pk),
+            "sections": sections.sections_of(actor, found),
             "may_draft": actor.has(Role.AUTHOR),
             "may_revoke": actor.has(Role.ADMIN),
         },
     )
 
 
-def _chosen(request: HttpRequest, revisions: list[Revision]) -> Revision | None:
-    wanted = request.GET.get("revision", "")
+def _chosen(request: HttpRequest, revisions: list[Revision], name: str) -> Revision | None:
+    wanted = request.GET.get(name, "")
     if not wanted:
         return None
     found = next((revision for revision in revisions if str(revision.number) == wanted), None)
     if found is None:
-        raise Refusal(
-            "not_found", "There is no such revision of this document; choose one of the list.", place="revision"
-        )
+        raise Refusal("not_found", "There is no such revision of this document; choose one of the list.", place=name)
     return found
 
 

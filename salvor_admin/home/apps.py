@@ -9,6 +9,7 @@ class HomeConfig(AppConfig):
     name = "salvor_admin.home"
 
     def ready(self) -> None:
-        from salvor_admin.home import places
+        from salvor_admin.home import document_sections, places
 
         places.register()
+        document_sections.register()

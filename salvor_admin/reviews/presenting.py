@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from functools import partial
 
-from salvor_admin.domain import canonical, changes, review, strict_json
-from salvor_admin.domain.changes import MISSING, Change, Direction, Meaning
+from salvor_admin.domain import client_tools, review
+from salvor_admin.domain.changes import Direction
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Role
 from salvor_admin.people import access as people_access
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Membership
-from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Verdict
+from salvor_admin.reviews import comparing, schema_tables
+from salvor_admin.reviews.comparing import Comparison
+from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Revision, Verdict
+from salvor_admin.reviews.schema_tables import SchemaTable
 from salvor_admin.reviews.selectors import RequestDetail
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One row of the field table; texts are canonical JSON, None where the member does not stand."""
-
-    path: str
-    was: str | None
-    now: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +25,15 @@ class ItemView:
     """One document of a change request, ready to be shown."""
 
     item: ChangeItem
-    meanings: list[Meaning]
-    fields: list[FieldChange]
-    body: str | None
-    base_body: str | None
+    change: Comparison
+    #: What went live underneath since this was drafted; None when nothing did.
+    moved: Comparison | None
+    input: SchemaTable | None
+    output: SchemaTable | None
+
+    @property
+    def is_client_tool(self) -> bool:
+        return self.item.document.kind == review.Kind.CLIENT_TOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,7 @@ class Decider:
     is_you: bool
     may: bool
     why: str
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +61,61 @@ def items(detail: RequestDetail) -> list[ItemView]:
 
 
 def _item(item: ChangeItem) -> ItemView:
-    body = item.revision.body if item.revision else None
+    kind, live = item.document.kind, item.document.live_revision
     base_body = item.base.body if item.base else None
-    now = strict_json.read(body.encode()) if body is not None else None
-    was = strict_json.read(base_body.encode()) if base_body is not None else None
-    fields = changes.between(MISSING if was is None else was, MISSING if now is None else now)
-    if was is None and isinstance(now, dict):
-        # Nothing was live: every member is new, and a row each reads better than one row for the whole.
-        fields = [Change(changes.pointer("", name), MISSING, value) for name, value in sorted(now.items())]
-    meanings = (
-        changes.client_tool_meanings(was if isinstance(was, dict) else None, now if isinstance(now, dict) else None)
-        if item.document.kind == review.Kind.CLIENT_TOOL
-        else []
+    is_moved = item.open and item.base_id != item.document.live_revision_id
+    tool = (
+        client_tools.from_document_text(item.revision.body)
+        if item.revision is not None and kind == review.Kind.CLIENT_TOOL
+        else None
     )
     return ItemView(
         item=item,
-        meanings=meanings,
-        fields=[FieldChange(change.path, _text(change.was), _text(change.now)) for change in fields],
-        body=body,
-        base_body=base_body,
+        change=comparing.compare(kind, base_body, item.revision.body if item.revision else None),
+        moved=comparing.compare(kind, base_body, live.body if live else None) if is_moved else None,
+        input=schema_tables.of_input(tool) if tool else None,
+        output=schema_tables.of_output(tool) if tool else None,
     )
-
-
-def _text(value: object) -> str | None:
-    return None if isinstance(value, changes.Missing) else canonical.text(cast(strict_json.Json, value))
 
 
 def tally(views: Sequence[ItemView]) -> dict[str, int]:
     """How many changes loosen, tighten, or do neither."""
-    found = [meaning.direction for view in views for meaning in view.meanings]
-    return {direction.value: found.count(direction) for direction in Direction}
+    return {direction.value: sum(view.change.tally[direction.value] for view in views) for direction in Direction}
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What changed in one document since somebody looked at it."""
+
+    label: str
+    seen: int
+    now: int | None
+    change: Comparison
+
+
+def seen_mark(detail: RequestDetail) -> str:
+    """Which revisions a page shows, to be sent back with a verdict: `document:revision`, a comma between."""
+    return ",".join(f"{item.document_id}:{item.revision.number if item.revision else ''}" for item in detail.items)
+
+
+def since(detail: RequestDetail, mark: str) -> list[Since]:
+    """What differs between the revisions somebody saw and those here now."""
+    seen: dict[str, int] = {}
+    for part in mark[:10_000].split(","):
+        document, _, number = part.partition(":")
+        if number.isascii() and number.isdecimal() and len(number) < 10:
+            seen[document] = int(number)
+    items = {str(item.document_id): item for item in detail.items}
+    found = []
+    for row in Revision.objects.filter(
+        document_id__in=[document for document in seen if document in items], number__in=set(seen.values())
+    ):
+        item = items[str(row.document_id)]
+        if row.number != seen[str(row.document_id)] or row.pk == item.revision_id:
+            continue
+        change = comparing.compare(item.document.kind, row.body, item.revision.body if item.revision else None)
+        found.append(Since(item.document.label, row.number, item.revision.number if item.revision else None, change))
+    return found
 
 
 def why_not(check: Callable[[], object]) -> str:
@@ -103,28 +128,39 @@ def why_not(check: Callable[[], object]) -> str:
 
 
 def deciders(detail: RequestDetail, actor: Actor) -> list[Decider]:
-    """Reviewers and publishers of the workspace, and the authors who may not decide; those who may come first."""
+    """Reviewers and publishers of the workspace, and the authors who may not decide; those who may come first.
+
+    What keeps somebody from deciding for good is told; that the time for it has not come is not.
+    """
     publishing = detail.facts.state is review.State.APPROVED
-    rows = (
+    facts = replace(detail.facts, state=review.State.APPROVED if publishing else review.State.IN_REVIEW)
+    check = review.may_publish if publishing else review.may_give_verdict
+    wanted = Role.PUBLISHER if publishing else Role.REVIEWER
+    authors = frozenset().union(*(item.authors for item in facts.items)) if facts.items else frozenset()
+    found = []
+    for row in (
         Membership.objects.filter(workspace_id=actor.workspace_id, person__is_active=True)
         .select_related("person")
         .order_by("person__name")
-    )
-    authors = frozenset().union(*(item.authors for item in detail.facts.items)) if detail.facts.items else frozenset()
-    wanted = Role.PUBLISHER if publishing else Role.REVIEWER
-    found = []
-    for row in rows:
+    ):
         if wanted.value not in row.roles and row.person_id not in authors:
             continue
-        facts = review.ActorFacts(
-            person_id=row.person_id,
-            name=row.person.name,
-            roles=frozenset(Role(role) for role in row.roles),
+        person = review.ActorFacts(
+            person_id=row.person_id, name=row.person.name, roles=frozenset(Role(role) for role in row.roles)
         )
-        check = review.may_publish if publishing else review.may_give_verdict
-        why = why_not(lambda facts=facts, check=check: check(detail.facts, facts))  # type: ignore[misc]
-        found.append(Decider(row.person.name, row.person_id == actor.person_id, not why, why))
+        why = why_not(partial(check, facts, person))
+        given = [said for said in detail.verdicts if said.person_id == row.person_id]
+        found.append(Decider(row.person.name, row.person_id == actor.person_id, not why, why, _said(given, detail)))
     return sorted(found, key=lambda decider: (not decider.may, not decider.is_you, decider.name))
+
+
+def _said(given: Sequence[Verdict], detail: RequestDetail) -> str:
+    """What somebody's last verdict on this was, and whether it is void."""
+    if not given:
+        return ""
+    last = given[-1]
+    words = VERDICT_WORDS[last.verdict]
+    return f"{words}, void: {void}" if (void := _void(last, detail)) else words
 
 
 def verdicts(detail: RequestDetail) -> list[VerdictView]:
@@ -167,6 +203,8 @@ def _verdict(detail: RequestDetail, facts: review.ActorFacts) -> None:
     ):
         raise Refusal("verdict_given", "You gave a verdict on this digest already.")
 
+
+VERDICT_WORDS = {"approve": "approved", "request_changes": "asked for changes", "reject": "rejected"}
 
 STAMPS: dict[str, tuple[str, str, str]] = {
     review.State.DRAFT: ("quiet", "note", "Draft"),

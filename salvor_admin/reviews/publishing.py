@@ -110,11 +110,22 @@ def _tell(actor: Actor, topic: str, subject: tuple[str, object], publication: Pu
     )
 
 
-def _make_stale(document: Document, *, but: ChangeRequest | None = None) -> None:
+def _make_stale(document: Document, *, actor: Actor, publication: Publication, now: datetime) -> None:
     """An open change drafted over what just moved is stale; it needs a new revision."""
     for item in ChangeItem.objects.filter(document=document, open=True).select_related("request"):
-        if but is None or item.request_id != but.pk:
-            services.move(item.request, review.State.STALE)
+        services.move(item.request, review.State.STALE)
+        audit.record(
+            "change_request.staled",
+            subject=("change_request", item.request_id),
+            actor=actor,
+            at=now,
+            details={
+                "number": item.request.number,
+                "digest": item.request.digest,
+                "publication": publication.number,
+                "key": document.key,
+            },
+        )
 
 
 def _lock_document(actor: Actor, document_id: UUID) -> Document:
@@ -158,7 +169,7 @@ def revoke(*, document_id: UUID, reason: str, actor: Actor) -> Publication:
     )
     services.move(request, review.State.IN_REVIEW, digest=services.digest_of(request))
     publication = _put_live(acting, [(document, None)], cause="revoke", request=request, reason=why, now=now)
-    _make_stale(document)
+    _make_stale(document, actor=acting, publication=publication, now=now)
     _tell(acting, "document.revoked", ("document", document.pk), publication, now)
     audit.record(
         "document.revoked",

@@ -117,15 +117,15 @@ def facts_of(
     )
 
 
-def findings_of(revisions: Iterable[int]) -> list[Finding]:
-    """What the newest rules that looked at each of these revisions found, by severity, then place."""
+def newest_findings() -> QuerySet[Finding]:
+    """Of each revision, the findings of the newest rules that looked at it."""
     newest = Examination.objects.filter(revision=OuterRef("revision")).order_by("-rule_set").values("rule_set")[:1]
-    rows = (
-        Finding.objects.filter(revision__in=list(revisions))
-        .annotate(newest=Subquery(newest))
-        .filter(rule_set=F("newest"))
-        .select_related("revision__document")
-    )
+    return Finding.objects.annotate(newest=Subquery(newest)).filter(rule_set=F("newest"))
+
+
+def findings_of(revisions: Iterable[int]) -> list[Finding]:
+    """What was found about these revisions, by severity, then place."""
+    rows = newest_findings().filter(revision__in=list(revisions)).select_related("revision__document")
     return sorted(rows, key=lambda row: (_SEVERITIES[row.severity], row.revision.document.label, row.code, row.place))
 
 

@@ -156,10 +156,24 @@ def _take_up(request: ChangeRequest, revision: Revision, *, actor: Actor, now: d
     """The open change of this document now holds the new revision: a draft again, on what is live today."""
     detail = selectors.detail(request)
     transition = review.decide_revise(detail.facts, people_access.facts(actor))
+    before = request.digest
     ChangeItem.objects.filter(request=request, document_id=revision.document_id).update(
         action=review.Action.SET.value, revision=revision, base=revision.base
     )
     move(request, transition.state, digest=digest_of(request))
+    audit.record(
+        "change_request.revised",
+        subject=("change_request", request.pk),
+        actor=actor,
+        at=now,
+        details={
+            "number": request.number,
+            "was_digest": before,
+            "digest": request.digest,
+            "voided": sum(1 for verdict in detail.verdicts if verdict.digest == before and before != request.digest),
+            "items": told_items(selectors.items_of(request)),
+        },
+    )
 
 
 def digest_of(request: ChangeRequest) -> str:

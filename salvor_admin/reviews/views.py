@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,12 +12,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from salvor_admin.domain import review
+from salvor_admin.domain.findings.finding import RULE_SET
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.people.access import Actor
 from salvor_admin.people.pages import in_workspace
-from salvor_admin.reviews import access, presenting, publishing, selectors, services
-from salvor_admin.reviews.models import ChangeRequest, Comment, Publication
+from salvor_admin.reviews import access, history, presenting, publishing, selectors, services
+from salvor_admin.reviews.models import ChangeRequest, Publication
 from salvor_admin.web import pagination
+from salvor_admin.web.statuses import status_of
+
+ACKNOWLEDGE = "acknowledge-"
 
 STATE_CHIPS = [
     ("open", "Open", [state.value for state in sorted(review.OPEN)]),
@@ -33,7 +39,7 @@ def change_requests(request: HttpRequest, actor: Actor) -> HttpResponse:
     chips = {key: states for key, _, states in STATE_CHIPS}
     if chosen not in chips:
         raise Refusal("bad_request", f"There is no filter {chosen!r} here; use {', '.join(chips)}.", place="state")
-    rows = selectors.change_requests(actor.workspace_id, states=chips[chosen])
+    rows = selectors.change_requests(actor.workspace_id, states=chips[chosen]).prefetch_related("items__document")
     page = pagination.keyset_page(
         rows, ["-number", "id"], cursor=request.GET.get("cursor"), limit=pagination.DEFAULT_LIMIT
     )
@@ -43,10 +49,9 @@ def change_requests(request: HttpRequest, actor: Actor) -> HttpResponse:
         {
             "actor": actor,
             "page": page,
-            "rows": [(row, presenting.stamp(row)) for row in page.rows],
+            "rows": [(row, presenting.stamp(row), review.NEXT_STEP[review.State(row.state)]) for row in page.rows],
             "chips": [(key, label) for key, label, _ in STATE_CHIPS],
             "chosen": chosen,
-            "next_step": {state.value: words for state, words in review.NEXT_STEP.items()},
         },
     )
 
@@ -55,13 +60,13 @@ def change_requests(request: HttpRequest, actor: Actor) -> HttpResponse:
 @in_workspace
 def change_request(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
     """One change request: read on the left, decide on the right."""
-    found = access.change_request(actor, request_id)
-    return _page(request, actor, found)
+    return _page(request, actor, access.change_request(actor, request_id))
 
 
-def _page(request: HttpRequest, actor: Actor, found: ChangeRequest) -> HttpResponse:
+def _page(request: HttpRequest, actor: Actor, found: ChangeRequest, *, refusal: Refusal | None = None) -> HttpResponse:
     detail = selectors.detail(found)
     views = presenting.items(detail)
+    acknowledged = {str(said.finding_id) for said in detail.acknowledgements}
     return render(
         request,
         "reviews/change_request.html",
@@ -72,74 +77,99 @@ def _page(request: HttpRequest, actor: Actor, found: ChangeRequest) -> HttpRespo
             "items": views,
             "tally": presenting.tally(views),
             "findings": detail.findings,
-            "blocking": [finding for finding in detail.findings if finding.severity == "block"],
+            "rule_set": max((finding.rule_set for finding in detail.findings), default=RULE_SET),
+            "blocking": [
+                (finding, request.POST.get(f"{ACKNOWLEDGE}{finding.pk}", ""))
+                for finding in detail.findings
+                if finding.severity == "block"
+            ],
             "acknowledgements": detail.acknowledgements,
-            "verdicts": presenting.verdicts(detail),
+            "unacknowledged": [
+                finding
+                for finding in detail.findings
+                if finding.severity == "block" and str(finding.pk) not in acknowledged
+            ],
+            "history": history.of(detail),
             "deciders": presenting.deciders(detail, actor),
             "verbs": presenting.verbs(detail, actor),
             "approvals": review.standing_approvals(detail.facts),
-            "comments": Comment.objects.filter(request=found).select_related("person").order_by("written_at", "pk"),
             "publication": Publication.objects.filter(request=found).select_related("published_by").first(),
             "next_step": review.NEXT_STEP[review.State(found.state)],
             "is_open": found.state in review.OPEN,
+            "seen": presenting.seen_mark(detail),
+            "since": presenting.since(detail, request.POST.get("seen", "")) if refusal else [],
+            "refusal": refusal,
+            "typed": request.POST if refusal else {},
         },
+        status=status_of(refusal.code) if refusal else 200,
     )
 
 
-def _back(actor: Actor, request_id: UUID) -> HttpResponse:
-    return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=request_id)
+def _verb(
+    act: Callable[[HttpRequest, Actor, UUID], None],
+) -> Callable[..., HttpResponse]:
+    """A verb on a change request: done, the page follows; refused, the page is shown anew with what was typed."""
+
+    @require_POST
+    @in_workspace
+    @wraps(act)
+    def view(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
+        found = access.change_request(actor, request_id)
+        try:
+            act(request, actor, request_id)
+        except Refusal as refusal:
+            found.refresh_from_db()
+            return _page(request, actor, found, refusal=refusal)
+        return redirect("reviews:change_request", workspace=actor.workspace_key, request_id=request_id)
+
+    return view
 
 
-@require_POST
-@in_workspace
-def submit(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
+@_verb
+def submit(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
     row = services.submit(request_id=request_id, actor=actor, reason=request.POST.get("reason", ""))
     messages.success(request, f"CR-{row.number} is in review. Whoever wrote none of it may decide.")
-    return _back(actor, request_id)
 
 
-@require_POST
-@in_workspace
-def verdict(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
+@_verb
+def verdict(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
     """A verdict on the digest that the page showed; each blocking finding acknowledged in its own field."""
     try:
         said = review.Verdict(request.POST.get("verdict", ""))
     except ValueError:
         raise Refusal("bad_request", "Choose approve, request changes or reject.", place="verdict") from None
-    prefix = "acknowledge-"
     row = services.give_verdict(
         request_id=request_id,
         actor=actor,
         verdict=said,
         digest=request.POST.get("digest", ""),
         reason=request.POST.get("reason", ""),
-        acknowledge={name.removeprefix(prefix): request.POST[name] for name in request.POST if name.startswith(prefix)},
+        acknowledge={
+            name.removeprefix(ACKNOWLEDGE): request.POST[name] for name in request.POST if name.startswith(ACKNOWLEDGE)
+        },
     )
     words = {"approve": "approved", "request_changes": "sent back", "reject": "rejected"}[said.value]
     messages.success(
         request, f"CR-{row.number} {words}: your verdict is bound to {row.digest[7:11]} {row.digest[11:15]}."
     )
-    return _back(actor, request_id)
 
 
-@require_POST
-@in_workspace
-def publish(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
-    publication = publishing.publish(request_id=request_id, actor=actor, digest=request.POST.get("digest", ""))
-    messages.success(request, f"Live as publication {publication.number}. Runtimes see it at their next read.")
-    return _back(actor, request_id)
+@_verb
+def publish(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
+    digest = request.POST.get("digest", "")
+    publication = publishing.publish(request_id=request_id, actor=actor, digest=digest)
+    messages.success(
+        request,
+        f"{digest[7:11]} {digest[11:15]} is live as publication {publication.number}. Runtimes see it at their next read.",
+    )
 
 
-@require_POST
-@in_workspace
-def withdraw(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
+@_verb
+def withdraw(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
     row = services.withdraw(request_id=request_id, actor=actor, reason=request.POST.get("reason", ""))
     messages.success(request, f"CR-{row.number} is withdrawn.")
-    return _back(actor, request_id)
 
 
-@require_POST
-@in_workspace
-def comment(request: HttpRequest, actor: Actor, request_id: UUID) -> HttpResponse:
+@_verb
+def comment(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
     services.comment(request_id=request_id, actor=actor, text=request.POST.get("text", ""))
-    return _back(actor, request_id)

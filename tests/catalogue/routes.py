@@ -11,6 +11,8 @@ ROUTES = [
     Route("catalogue:tools"),
     Route("catalogue:new_tool"),
     Route("catalogue:new_tool", "POST", ADA, form=lambda scene: {"toml": REFUND_CARD.decode()}),
+    Route("catalogue:export_all", is_page=False),
+    Route("catalogue:export_one", kwargs=lambda scene: {"document_id": scene.document.pk}, is_page=False),
     Route("catalogue:check", "POST", form=lambda scene: {"toml": REFUND_CARD.decode()}, status=200),
     Route("catalogue:import"),
     Route("catalogue:import", "POST", status=422),
