@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.conf import settings
 from django.test import override_settings
 
 from salvor_admin.people import services as people
