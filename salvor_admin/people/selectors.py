@@ -35,7 +35,11 @@ def role_gaps(rows: Sequence[Membership]) -> list[str]:
     """What cannot be done here for want of people; two are the least a workspace needs."""
     active = [row for row in rows if row.person.is_active]
     held = {role for row in active for role in row.roles}
-    gaps = [f"Nobody is {_article(role)} {role.value}, so {words}." for role, words in _NEEDED.items() if role.value not in held]
+    gaps = [
+        f"Nobody is {_article(role)} {role.value}, so {words}."
+        for role, words in _NEEDED.items()
+        if role.value not in held
+    ]
     for role in (Role.REVIEWER, Role.PUBLISHER):
         holders = {row.person_id for row in active if role.value in row.roles}
         authors = {row.person_id for row in active if Role.AUTHOR.value in row.roles}
