@@ -7,6 +7,7 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.template.response import SimpleTemplateResponse
 from django.urls import get_resolver
 
 PREFIX: Final = "/api/"
@@ -32,6 +33,8 @@ class LeanApi:
         match = get_resolver().resolve(path)
         request.resolver_match = match
         response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        if isinstance(response, SimpleTemplateResponse):
+            response = response.render()
         for name, value in HEADERS.items():
             response.headers[name] = value
         return response
