@@ -60,7 +60,11 @@ def database_from_url(url: str) -> dict[str, Any]:
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": False,
-        "OPTIONS": {"connect_timeout": 5, "options": "-c statement_timeout=30000 -c lock_timeout=10000", **query},
+        "OPTIONS": {
+            "connect_timeout": 5,
+            "options": "-c statement_timeout=30000 -c lock_timeout=10000 -c random_page_cost=1.1",
+            **query,
+        },
     }
 
 

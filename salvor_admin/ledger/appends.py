@@ -171,9 +171,10 @@ _TWO: Final = _EVENT.format(name="copied", prefix="f")
 _INTENT: Final = """
 , asked AS (
   INSERT INTO ledger_intent (id, workspace_id, run_id, seq, tool, effect, idempotency_key, holds_claim, revision_id,
-    publication, runtime_id, recorded_at, waits_at, standing, closed_at, refusals, likeness, subject)
+    publication, runtime_id, recorded_at, waits_at, listed_at, standing, closed_at, refusals, likeness, subject)
   SELECT %(intent)s, %(workspace)s, id, %(e_seq)s, %(tool)s, %(effect)s, %(key)s, %(holds_claim)s, %(revision)s,
-    %(publication)s, %(runtime)s, at, at + %(patience)s * interval '1 second', {standing}, {closed}, 0,
+    %(publication)s, %(runtime)s, at, at + %(patience)s * interval '1 second',
+    CASE WHEN %(patience)s = 0 THEN at END, {standing}, {closed}, 0,
     %(likeness)s::bytea, %(subject)s FROM moved
 )
 """
@@ -189,10 +190,11 @@ _BATCH: Final = """
   FROM moved, unnest(%(seqs)s::bigint[], %(kinds)s::text[], %(payloads)s::text[]) AS e (seq, kind, payload)
 )
 """
+# That the call is open is the head's to say; asked here, it would tempt the planner into an index of all open calls.
 _CLOSED: Final = """
 , closed AS (
   UPDATE ledger_intent SET standing = 'completed', closed_at = at FROM moved
-  WHERE run_id = moved.id AND seq = %(intent_seq)s AND standing = 'open'
+  WHERE run_id = moved.id AND seq = %(intent_seq)s
 )
 """
 _APPEND_ONE: Final = _MOVED + _ONE + _DONE
@@ -204,7 +206,8 @@ _KEEP_REPORT: Final = """
 WITH seen AS (
   UPDATE ledger_run SET lease_seen_at = statement_timestamp() WHERE id = %(run)s AND lease_hash = %(lease)s::bytea
 ), noted AS (
-  UPDATE ledger_intent SET waits_at = least(waits_at, statement_timestamp()), refusals = refusals + 1
+  UPDATE ledger_intent SET waits_at = least(waits_at, statement_timestamp()), refusals = refusals + 1,
+    listed_at = coalesce(listed_at, statement_timestamp())
   WHERE run_id = %(run)s AND seq = %(seq)s
   RETURNING id
 )

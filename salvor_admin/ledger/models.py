@@ -15,10 +15,10 @@ from salvor_admin.domain.run_state import RunHead, RunState
 class Run(models.Model):
     """One run's folded head and its lease. The log is the truth; the head is what the next write is judged by."""
 
-    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="runs")
+    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="runs", db_index=False)
     run_id = models.UUIDField()
     opened_at = models.DateTimeField()
-    opened_by = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+")
+    opened_by = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="+", db_index=False)
 
     # The head, member by member as `domain.run_state.RunHead`. Zero events: opened, but not in any list.
     next_seq = models.BigIntegerField(default=0)
@@ -44,7 +44,9 @@ class Run(models.Model):
     lease_seen_at = models.DateTimeField(null=True)
     lease_ttl_seconds = models.PositiveIntegerField(null=True)
     record_prompts = models.BooleanField(default=False)
-    last_driver = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+")
+    last_driver = models.ForeignKey(
+        "runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
 
     class Meta:
         constraints = [
@@ -103,7 +105,7 @@ class Event(models.Model):
     """One stored event. `payload` is canonical text made once at intake."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events", db_index=False)
     seq = models.BigIntegerField()
     kind = models.CharField(max_length=24)
     payload = models.TextField()
@@ -121,19 +123,29 @@ class Intent(models.Model):
     """A client-performed call written down before it happened, and what became of it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="intents")
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="intents")
+    # One statement writes an intent together with its run, from rows it has just read, and none of them is ever
+    # deleted: checking each of these again, and indexing each by itself, would cost every call (docs/decisions).
+    workspace = models.ForeignKey(
+        "people.Workspace", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="intents", db_index=False)
     seq = models.BigIntegerField()
     tool = models.TextField()
     effect = models.CharField(max_length=12)
     idempotency_key = models.CharField(max_length=71)
     # The first call of its content in its run: later ones are answered from it.
     holds_claim = models.BooleanField(default=False)
-    revision = models.ForeignKey("reviews.Revision", on_delete=models.PROTECT, related_name="intents")
+    revision = models.ForeignKey(
+        "reviews.Revision", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
+    )
     publication = models.PositiveIntegerField()
-    runtime = models.ForeignKey("runtimes.Runtime", on_delete=models.PROTECT, related_name="intents")
+    runtime = models.ForeignKey(
+        "runtimes.Runtime", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
+    )
     recorded_at = models.DateTimeField()
     waits_at = models.DateTimeField()
+    # When the call was put where search finds it: once it waits, so that those which never do cost nothing there.
+    listed_at = models.DateTimeField(null=True)
     # open, then one of: completed (the client's report), settled (a person), copied (answered from the record),
     # abandoned.
     standing = models.CharField(max_length=12, default="open")
@@ -172,6 +184,9 @@ class Intent(models.Model):
                 fields=["workspace", "runtime", "waits_at", "id"],
                 condition=Q(standing="open"),
                 name="intents_waiting_runtime",
+            ),
+            models.Index(
+                fields=["waits_at"], condition=Q(standing="open", listed_at__isnull=True), name="intents_unlisted"
             ),
             models.Index(
                 fields=["workspace", "likeness"], condition=Q(likeness__isnull=False), name="intents_by_likeness"

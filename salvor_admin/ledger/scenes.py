@@ -158,6 +158,9 @@ def read_events(run_pk: int, positions: Sequence[int]) -> dict[int, Event]:
     return {seq: events.stored(kind, payload) for seq, kind, payload in rows}
 
 
+NEVER_BY_ITSELF: Final = 2**31
+"""Of Django's own statements none is prepared; ours ask for it."""
+
 HEAD_COLUMNS: Final = (
     "next_seq",
     "state",
@@ -193,10 +196,14 @@ def execute(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     for attempt in (1, 2):
         connection.ensure_connection()
         raw = cast("psycopg.Connection[Any]", connection.connection)
+        if raw.prepare_threshold is None:
+            # Django switches preparing off; planning these joins anew costs ten times what running them does.
+            raw.prepare_threshold = NEVER_BY_ITSELF
         try:
             with psycopg.Cursor(raw) as cursor:
                 cursor.execute(statement.encode(), values, prepare=True)
-                return cursor.fetchall() if cursor.description else []
+                # Not `description`: it is built anew for every column, which shows.
+                return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
         except psycopg.OperationalError:
             # A connection that died since the last request is found out here; nothing of ours was under way on it.
             if attempt == 2 or connection.in_atomic_block or not _is_broken(raw) or statement not in _REPEATABLE:

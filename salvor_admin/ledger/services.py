@@ -401,3 +401,14 @@ def surface_silent_calls(*, at: datetime) -> int:
         silent = access.silent_calls(workspace_id, at)[:SWEEP_BATCH]
         moved += Intent.objects.filter(pk__in=list(silent), standing="open", waits_at__gt=at).update(waits_at=at)
     return moved
+
+
+def list_waiting_calls(*, at: datetime) -> int:
+    """Calls that have begun to wait are put where search finds them; how many there were."""
+    listed = 0
+    while True:
+        due = Intent.objects.filter(standing="open", listed_at__isnull=True, waits_at__lte=at)
+        batch = list(due.order_by("waits_at").values_list("pk", flat=True)[:SWEEP_BATCH])
+        listed += Intent.objects.filter(pk__in=batch, listed_at__isnull=True).update(listed_at=at)
+        if len(batch) < SWEEP_BATCH:
+            return listed

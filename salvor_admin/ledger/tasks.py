@@ -10,5 +10,8 @@ from salvor_admin.web.clock import database_now
 
 @shared_task(name="ledger.notice_lapsed_leases")
 def notice_lapsed_leases() -> int:
-    """Bring calls whose driver is gone into the inbox."""
-    return services.surface_silent_calls(at=database_now())
+    """Bring calls whose driver is gone into the inbox, and let search find what waits."""
+    now = database_now()
+    surfaced = services.surface_silent_calls(at=now)
+    services.list_waiting_calls(at=now)
+    return surfaced

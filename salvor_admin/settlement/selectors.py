@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from salvor_admin.domain import canonical, settling
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.review import Kind
 from salvor_admin.domain.settling import CaseState
-from salvor_admin.ledger.models import Event, Intent, Run
+from salvor_admin.ledger.models import Event, Intent
 from salvor_admin.ledger.services import is_driven
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Person, Workspace
 from salvor_admin.reviews.models import Document
-from salvor_admin.settlement import access
+from salvor_admin.settlement import access, search
 from salvor_admin.settlement.evidence import PRESENT_FOR
 from salvor_admin.settlement.models import Case, Claim, Presence, Settlement
+from salvor_admin.settlement.search import Found
 from salvor_admin.web.pagination import Page, keyset_page
 
 COUNTED_TO: Final = 1000
 """Where counting stops: nobody counts a table to say how much waits."""
 STATES: Final = ("open", "waiting", "claimed", "mine", "overdue", "decided", "all")
-LONGEST_SEARCH: Final = 300
+LATEST_SEARCHED: Final = 2000
+"""How many answered calls a search looks through, the latest first."""
 BY_DUE: Final = ("waits_at", "id")
 BY_DECISION: Final = ("-decided_at", "-id")
-_HEX = re.compile(r"[0-9a-f]{4,32}")
-_CASE_NUMBER = re.compile(r"#([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class CallFilter:
     state: str = "open"
     tool: str = ""
     runtime: str = ""
-    effect: str = ""
     run: str = ""
     q: str = ""
 
@@ -55,7 +53,7 @@ class CallFilter:
 
     def query(self) -> dict[str, str]:
         """Its members that say something."""
-        names = ("state", "tool", "runtime", "effect", "run", "q")
+        names = ("state", "tool", "runtime", "run", "q")
         return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(CallFilter(), name)}
 
 
@@ -117,9 +115,9 @@ def _count(rows: QuerySet[Any]) -> tuple[int, bool]:
     return min(found, COUNTED_TO), found > COUNTED_TO
 
 
-def open_calls(actor: Actor, wanted: CallFilter, *, now: datetime) -> QuerySet[Intent]:
+def open_calls(actor: Actor, wanted: CallFilter, *, now: datetime) -> Found:
     """The waiting calls that a filter lets through."""
-    rows = _matching(waiting(actor.workspace_id), wanted)
+    rows = _matching(actor, waiting(actor.workspace_id), wanted)
     held = Claim.objects.filter(case__intent=OuterRef("pk"), ended_at__isnull=True, lapses_at__gt=now)
     if wanted.state == "waiting":
         rows = rows.filter(~Exists(held))
@@ -130,30 +128,40 @@ def open_calls(actor: Actor, wanted: CallFilter, *, now: datetime) -> QuerySet[I
         rows = rows.filter(pk__in=standing.values("case__intent_id"))
     elif wanted.state == "overdue":
         rows = rows.filter(waits_at__lt=now - _answer_time(actor.workspace))
-    return rows
+    return search.among_open(rows, wanted.q) if wanted.q else Found(rows, is_many=False)
 
 
 def calls(actor: Actor, wanted: CallFilter, *, now: datetime, cursor: str | None = None, limit: int = 50) -> CallPage:
     """One page of calls: those that wait by due time, those decided by decision, a run's own by position."""
-    page: Page[Any]
     if wanted.state == "decided":
-        cases = _decided(actor, wanted)
-        page = keyset_page(
-            cases.select_related("intent__run__last_driver", "intent__runtime", "intent__revision"),
-            BY_DECISION,
-            cursor=cursor,
-            limit=limit,
-        )
-        intents = [_with_case(case) for case in page.rows]
-        matching: QuerySet[Any] = cases
+        return _decided(actor, wanted, now=now, cursor=cursor, limit=limit)
+    if wanted.state == "all" or wanted.run:
+        order = ("seq", "id") if wanted.run else ("id",)
+        found = Found(_matching(actor, access.intents(actor), wanted), is_many=False)
+        if wanted.q:
+            found = Found(search.among_some(found.rows, wanted.q), is_many=not wanted.run)
     else:
-        if wanted.state == "all" or wanted.run:
-            matching, order = _matching(access.intents(actor), wanted), ("seq", "id") if wanted.run else ("id",)
-        else:
-            matching, order = open_calls(actor, wanted, now=now), BY_DUE
-        page = keyset_page(_related(matching), order, cursor=cursor, limit=limit)
-        intents = page.rows
-    number, more = _count(matching)
+        found, order = open_calls(actor, wanted, now=now), BY_DUE
+    page = keyset_page(_related(found.rows), order, cursor=cursor, limit=limit)
+    number, more = (COUNTED_TO, True) if found.is_many else _count(found.rows)
+    return CallPage(rows_of(actor, page.rows, now=now), page.next_cursor, number, more)
+
+
+def _decided(actor: Actor, wanted: CallFilter, *, now: datetime, cursor: str | None, limit: int) -> CallPage:
+    cases = Case.objects.filter(workspace_id=actor.workspace_id, kind="unsettled", decided_at__isnull=False)
+    if wanted.tool or wanted.runtime or wanted.run:
+        cases = cases.filter(intent__in=_matching(actor, access.intents(actor), wanted))
+    if wanted.q:
+        latest = cases.order_by(*BY_DECISION).values("intent_id")[:LATEST_SEARCHED]
+        cases = cases.filter(intent__in=search.among_some(access.intents(actor).filter(pk__in=latest), wanted.q))
+    page = keyset_page(
+        cases.select_related("intent__run__last_driver", "intent__runtime", "intent__revision"),
+        BY_DECISION,
+        cursor=cursor,
+        limit=limit,
+    )
+    number, more = _count(cases)
+    intents = [_with_case(case) for case in page.rows]
     return CallPage(rows_of(actor, intents, now=now), page.next_cursor, number, more)
 
 
@@ -164,7 +172,7 @@ def next_call(actor: Actor, wanted: CallFilter, *, after: Intent, now: datetime)
     )
     if wanted.state not in {"open", "waiting", "mine", "overdue"}:
         wanted = replace(wanted, state="open")
-    rows = open_calls(actor, wanted, now=now).filter(~Exists(foreign)).exclude(pk=after.pk).order_by(*BY_DUE)
+    rows = open_calls(actor, wanted, now=now).rows.filter(~Exists(foreign)).exclude(pk=after.pk).order_by(*BY_DUE)
     later = Q(waits_at__gt=after.waits_at) | Q(waits_at=after.waits_at, id__gt=after.pk)
     bound = rows.filter(waits_at__gte=after.waits_at).filter(later)
     return bound.values_list("pk", flat=True).first() or rows.values_list("pk", flat=True).first()
@@ -174,7 +182,7 @@ def neighbours(actor: Actor, wanted: CallFilter, *, of: Intent, now: datetime) -
     """The calls before and after this one in the list as it is now."""
     if wanted.state in {"decided", "all"} or of.standing != "open":
         return None, None
-    rows = open_calls(actor, wanted, now=now)
+    rows = open_calls(actor, wanted, now=now).rows
     earlier = Q(waits_at__lt=of.waits_at) | Q(waits_at=of.waits_at, id__lt=of.pk)
     later = Q(waits_at__gt=of.waits_at) | Q(waits_at=of.waits_at, id__gt=of.pk)
     before = rows.filter(waits_at__lte=of.waits_at).filter(earlier).order_by("-waits_at", "-id")
@@ -182,45 +190,16 @@ def neighbours(actor: Actor, wanted: CallFilter, *, of: Intent, now: datetime) -
     return before.values_list("pk", flat=True).first(), after.values_list("pk", flat=True).first()
 
 
-def _matching(rows: QuerySet[Intent], wanted: CallFilter) -> QuerySet[Intent]:
+def _matching(actor: Actor, rows: QuerySet[Intent], wanted: CallFilter) -> QuerySet[Intent]:
     if wanted.tool:
         rows = rows.filter(tool=wanted.tool)
     if wanted.runtime:
-        rows = rows.filter(runtime__name=wanted.runtime)
-    if wanted.effect:
-        rows = rows.filter(effect=wanted.effect)
+        # By id, so that the index by runtime leads to them.
+        named = actor.workspace.runtimes.filter(name=wanted.runtime).values_list("pk", flat=True).first()
+        rows = rows.filter(runtime_id=named) if named is not None else rows.none()
     if wanted.run:
         rows = rows.filter(run__run_id=_run_id(wanted.run))
-    if wanted.q:
-        rows = _searched(rows, wanted.q)
     return rows
-
-
-def _searched(rows: QuerySet[Intent], text: str) -> QuerySet[Intent]:
-    """Exact or from the beginning: pinned and identity values, the key, the run's id; `#12` is a case's number."""
-    text = text.strip().lower()
-    if len(text) > LONGEST_SEARCH or "\0" in text:
-        raise Refusal(
-            "bad_request", f"Search for at most {LONGEST_SEARCH} characters, and none that is not a letter.", place="q"
-        )
-    if number := _CASE_NUMBER.fullmatch(text):
-        return rows.filter(case__number=int(number[1]))
-    has_term = Q(_has_term(text))
-    digits = text.replace("-", "")
-    if not _HEX.fullmatch(digits):
-        return rows.filter(has_term)
-    workspace_rows = Intent.objects.filter(pk__in=rows.values("pk"))
-    runs = Run.objects.filter(run_id__gte=UUID(digits.ljust(32, "0")), run_id__lte=UUID(digits.ljust(32, "f")))
-    by_run = rows.filter(run__in=runs.values("pk")).values("pk").order_by()
-    by_term = rows.filter(has_term).values("pk").order_by()
-    return workspace_rows.filter(pk__in=by_run.union(by_term))
-
-
-def _has_term(text: str) -> Func:
-    text = text.removeprefix("sha256:")[:200].replace("\\", "\\\\").replace("'", "''")
-    terms = Func(F("subject"), F("idempotency_key"), function="call_terms")
-    sought = Func(Value(f"'{text}':*"), template="%(expressions)s::tsquery")
-    return Func(terms, sought, template="(%(expressions)s)", arg_joiner=" @@ ", output_field=BooleanField())
 
 
 def _run_id(text: str) -> UUID:
@@ -228,13 +207,6 @@ def _run_id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise Refusal("bad_request", f"{text[:60]!r} is no run id; give the whole UUID.", place="run") from None
-
-
-def _decided(actor: Actor, wanted: CallFilter) -> QuerySet[Case]:
-    cases = Case.objects.filter(workspace_id=actor.workspace_id, kind="unsettled", decided_at__isnull=False)
-    if wanted.hides and (wanted.tool or wanted.runtime or wanted.effect or wanted.q or wanted.run):
-        cases = cases.filter(intent__in=_matching(access.intents(actor), wanted))
-    return cases
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("people", "0001_first"),
-        ("reviews", "0002_history_only_grows"),
+        ("reviews", "0003_examinations"),
         ("runtimes", "0001_first"),
     ]
 
@@ -41,19 +41,29 @@ class Migration(migrations.Migration):
                 (
                     "last_driver",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="runtimes.runtime"
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runtimes.runtime",
                     ),
                 ),
                 (
                     "opened_by",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="runtimes.runtime"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runtimes.runtime",
                     ),
                 ),
                 (
                     "workspace",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="people.workspace"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="people.workspace",
                     ),
                 ),
             ],
@@ -91,6 +101,7 @@ class Migration(migrations.Migration):
                 ("publication", models.PositiveIntegerField()),
                 ("recorded_at", models.DateTimeField()),
                 ("waits_at", models.DateTimeField()),
+                ("listed_at", models.DateTimeField(null=True)),
                 ("standing", models.CharField(default="open", max_length=12)),
                 ("closed_at", models.DateTimeField(null=True)),
                 ("refusals", models.PositiveIntegerField(default=0)),
@@ -99,25 +110,40 @@ class Migration(migrations.Migration):
                 (
                     "revision",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="intents", to="reviews.revision"
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="intents",
+                        to="reviews.revision",
                     ),
                 ),
                 (
                     "runtime",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="intents", to="runtimes.runtime"
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="intents",
+                        to="runtimes.runtime",
                     ),
                 ),
                 (
                     "workspace",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="intents", to="people.workspace"
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="intents",
+                        to="people.workspace",
                     ),
                 ),
                 (
                     "run",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="intents", to="ledger.run"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="intents",
+                        to="ledger.run",
                     ),
                 ),
             ],
@@ -138,7 +164,10 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="events", to="ledger.run"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="ledger.run",
                     ),
                 ),
             ],
@@ -337,6 +366,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("standing", "open")),
                 fields=["workspace", "runtime", "waits_at", "id"],
                 name="intents_waiting_runtime",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="intent",
+            index=models.Index(
+                condition=models.Q(("listed_at__isnull", True), ("standing", "open")),
+                fields=["waits_at"],
+                name="intents_unlisted",
             ),
         ),
         migrations.AddIndex(

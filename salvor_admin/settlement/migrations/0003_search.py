@@ -20,10 +20,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$
 """
 
-# Only what waits is searched, so that a call which was closed leaves the index.
+# Only what waits is found by it: a call that was closed leaves the index, and one that never waited was never in it.
 INDEX = """
 CREATE INDEX intents_waiting_terms ON ledger_intent
-USING gin (call_terms(subject, idempotency_key)) WHERE standing = 'open'
+USING gin (call_terms(subject, idempotency_key)) WHERE standing = 'open' AND listed_at IS NOT NULL
 """
 
 
