@@ -35,7 +35,7 @@ def read_filter(query: Mapping[str, str]) -> CallFilter:
     state = query.get("state", "") or "open"
     if state not in STATES:
         raise Refusal("bad_request", f"There is no state {state[:40]!r} here; use {', '.join(STATES)}.", place="state")
-    values = {name: query.get(name, "").strip() for name in ("tool", "runtime", "effect", "run", "q")}
+    values = {name: query.get(name, "").strip() for name in ("tool", "runtime", "run", "q")}
     for name, value in values.items():
         if "\0" in value or len(value) > 600:
             raise Refusal("bad_request", f"The filter {name} is no text to look for; take it out.", place=name)

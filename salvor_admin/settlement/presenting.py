@@ -222,7 +222,7 @@ def sought(wanted: CallFilter) -> list[tuple[str, str]]:
     """A filter in words, for the page that it empties."""
     labels = dict(STATE_CHIPS)
     words = [("state", labels.get(wanted.state, wanted.state))] if wanted.state != "open" else []
-    named = (("tool", wanted.tool), ("runtime", wanted.runtime), ("effect", wanted.effect), ("run", wanted.run))
+    named = (("tool", wanted.tool), ("runtime", wanted.runtime), ("run", wanted.run))
     words += [(name, value) for name, value in named if value]
     return [*words, ("search", wanted.q)] if wanted.q else words
 

@@ -66,7 +66,6 @@ def _list(actor: Actor, page: CallPage, wanted: CallFilter) -> dict[str, Any]:
         "chips": [(key, words, urlencode(replace(wanted, state=key).query())) for key, words in presenting.STATE_CHIPS],
         "tools": selectors.tools_of(actor),
         "runtimes": selectors.runtimes_of(actor),
-        "effects": ("write", "idempotent", "read"),
         "sought": presenting.sought(wanted),
         "shown_ids": ",".join(row.intent.pk.hex for row in page.rows),
         "last_decided_at": selectors.last_decided_at(actor) if not page.rows else None,

@@ -462,7 +462,7 @@ def test_the_three_kinds_of_nothing_differ(browser: Client, cast: Cast, workspac
         ({"q": "ORD-77"}, True), ({"q": "ord-7781"}, True), ({"q": "5000"}, True), ({"q": "7781"}, False),
         ({"q": "RUN"}, True), ({"q": "KEY"}, True), ({"q": "#1"}, False), ({"q": "' | 'x"}, False), ({"q": "\\"}, False),
         ({"tool": "refund_card"}, True), ({"tool": "wire_payout"}, False), ({"runtime": "checkout-eu-2"}, True),
-        ({"runtime": "other"}, False), ({"effect": "write"}, True), ({"effect": "read"}, False),
+        ({"runtime": "other"}, False),
         ({"state": "waiting"}, True), ({"state": "claimed"}, False), ({"state": "mine"}, False),
         ({"state": "overdue"}, False), ({"state": "decided"}, False), ({"state": "all"}, True),
     ],

@@ -1,0 +1,85 @@
+"""Finding calls by what somebody has at hand: a run's id, a key, a pinned or identity value, whole or from its beginning."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+
+from salvor_admin.domain.refusals import Refusal
+from salvor_admin.ledger.models import Intent, Run
+
+LONGEST_SEARCH: Final = 300
+FEW: Final = 1000
+"""Up to so many finds are sorted; beyond, the list is walked in its order until a page is full."""
+
+_HEX = re.compile(r"[0-9a-f]{4,32}")
+_CASE_NUMBER = re.compile(r"#([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Which calls a search leaves; `is_many`: more than `FEW`, so nobody counts them."""
+
+    rows: QuerySet[Intent]
+    is_many: bool
+
+
+def read(text: str) -> str:
+    """What is looked for, or `bad_request`; case does not matter."""
+    sought = text.strip().lower()
+    if len(sought) > LONGEST_SEARCH or "\0" in sought:
+        raise Refusal(
+            "bad_request", f"Look for at most {LONGEST_SEARCH} characters, the NUL character not among them.", place="q"
+        )
+    return sought
+
+
+def among_open(rows: QuerySet[Intent], text: str) -> Found:
+    """The calls of `rows`, all of them open, that the text finds; `#12` is a case's number."""
+    sought = read(text)
+    if number := _CASE_NUMBER.fullmatch(sought):
+        return Found(rows.filter(case__number=int(number[1])), False)
+    # What has only just begun to wait is not in the index yet; there is never much of it.
+    parts = [
+        rows.filter(has_term(sought), listed_at__isnull=unlisted).order_by().values("pk")[: FEW + 1]
+        for unlisted in (False, True)
+    ]
+    runs = _runs(sought)
+    if runs is not None:
+        parts.append(rows.filter(run__in=runs).order_by().values("pk")[: FEW + 1])
+    ids = {found["pk"] for found in parts[0].union(*parts[1:])}
+    if len(ids) <= FEW:
+        return Found(rows.filter(pk__in=ids), False)
+    # Not by the index: it would bring all of them before the first could be shown.
+    return Found(rows.filter(Q(has_term(sought)) | Q(run__in=runs) if runs is not None else has_term(sought)), True)
+
+
+def among_some(rows: QuerySet[Intent], text: str) -> QuerySet[Intent]:
+    """The same among calls that are few already, in whatever state."""
+    sought = read(text)
+    if number := _CASE_NUMBER.fullmatch(sought):
+        return rows.filter(case__number=int(number[1]))
+    runs = _runs(sought)
+    return rows.filter(Q(has_term(sought)) | Q(run__in=runs) if runs is not None else has_term(sought))
+
+
+def has_term(sought: str) -> Func:
+    """Whether some term of a call begins with the text."""
+    text = sought.removeprefix("sha256:")[:200].replace("\\", "\\\\").replace("'", "''")
+    terms = Func(F("subject"), F("idempotency_key"), function="call_terms")
+    query = Func(Value(f"'{text}':*"), template="%(expressions)s::tsquery")
+    return Func(terms, query, template="(%(expressions)s)", arg_joiner=" @@ ", output_field=BooleanField())
+
+
+def _runs(sought: str) -> QuerySet[Run] | None:
+    """The runs whose id begins with the text, when it could be the beginning of one."""
+    digits = sought.replace("-", "")
+    if not _HEX.fullmatch(digits):
+        return None
+    return Run.objects.filter(run_id__gte=UUID(digits.ljust(32, "0")), run_id__lte=UUID(digits.ljust(32, "f"))).values(
+        "pk"
+    )  # type: ignore[return-value]
