@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
+from salvor_admin.audit import selectors as audit
+from salvor_admin.audit.models import Entry
 from salvor_admin.domain import canonical, comparison, keys, settling, strict_json
 from salvor_admin.domain.client_tools import ClientTool
 from salvor_admin.domain.refusals import Refusal
@@ -115,6 +117,8 @@ class Receipt:
     output: str | None
     settlement: Settlement
     run: Run
+    entry: Entry | None
+    """What the audit trail says of the answer."""
 
 
 def call_detail(actor: Actor, intent_id: UUID, *, now: datetime) -> CallDetail:
@@ -192,6 +196,9 @@ def receipt(actor: Actor, intent_id: UUID) -> Receipt:
         output=canonical.text(payload["output"]) if "output" in payload else None,
         settlement=settlement,
         run=run,
+        entry=audit.entries(actor.workspace_id)
+        .filter(subject_kind="case", subject_id=str(settlement.case_id), action__in=["case.settled", "case.abandoned"])
+        .first(),
     )
 
 

@@ -131,6 +131,7 @@ def test_a_waiting_call_is_found_claimed_read_and_settled_without_script(browser
     assert answered.redirect_chain == [(url("receipt", call.pk), 303)]
     assert "Receipt: read back from the ledger" in text_of(answered)
     assert "at seq 2, for the intent at seq 1" in text_of(answered)
+    assert f"{Entry.objects.order_by('-number')[0].number} , case.settled" in text_of(answered)
     stored = Event.objects.get(run=call.run, seq=2).payload
     assert (
         stored
