@@ -63,9 +63,10 @@ class Web:
                 raise RuntimeError(f"The web server does not answer; {self.log} says why.")
             time.sleep(0.05)
 
-    def stop(self, signum: int = signal.SIGTERM) -> None:
+    def stop(self) -> None:
         if self.child is not None and self.child.poll() is None:
-            os.killpg(self.child.pid, signum)
+            # To it alone: workers that are told as well leave it waiting for them.
+            self.child.terminate()
             try:
                 self.child.wait(15)
             except subprocess.TimeoutExpired:
