@@ -9,6 +9,7 @@ from datetime import datetime
 
 from salvor_admin.audit import selectors as audit
 from salvor_admin.domain import review
+from salvor_admin.people.models import Person
 from salvor_admin.reviews import presenting
 from salvor_admin.reviews.models import Acknowledgement, ChangeRequest, Comment
 from salvor_admin.reviews.presenting import VERDICT_WORDS
@@ -51,11 +52,14 @@ def of(detail: RequestDetail) -> list[Line]:
 
 
 def _audited(request: ChangeRequest) -> list[Line]:
-    rows = audit.entries(request.workspace_id).filter(
-        subject_kind="change_request", subject_id=str(request.pk), action__in=list(_TOLD)
+    rows = list(
+        audit.entries(request.workspace_id).filter(
+            subject_kind="change_request", subject_id=str(request.pk), action__in=list(_TOLD)
+        )[:MOST_LINES]
     )
+    names = dict(Person.objects.filter(pk__in={row.actor_id for row in rows}).values_list("pk", "name"))
     found = []
-    for row in rows[:MOST_LINES]:
+    for row in reversed(rows):
         tone, icon, words = _TOLD[row.action]
         details = json.loads(row.text).get("details", {})
         if details.get("publication"):
@@ -63,7 +67,7 @@ def _audited(request: ChangeRequest) -> list[Line]:
         found.append(
             Line(
                 row.at,
-                row.actor_name,
+                names.get(row.actor_id or 0) or row.actor_name,
                 tone,
                 icon,
                 words,
@@ -101,4 +105,4 @@ def _verdicts(detail: RequestDetail) -> list[Line]:
 
 def _comments(request: ChangeRequest) -> list[Line]:
     rows = Comment.objects.filter(request=request).select_related("person").order_by("-written_at", "-pk")
-    return [Line(row.written_at, row.person.name, "quiet", "note", "", row.text) for row in rows[:MOST_LINES]]
+    return [Line(row.written_at, row.person.name, "quiet", "note", "", row.text) for row in reversed(rows[:MOST_LINES])]
