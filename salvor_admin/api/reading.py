@@ -77,9 +77,9 @@ def _endpoint(document: Mapping[str, Any], path: str, method: str, operation: Ma
         anchor=operation["operationId"].replace("_", "-"),
         method=method.upper(),
         path=path,
-        told=operation.get("description", ""),
+        told=operation.get("description", "").replace("`", ""),
         queries=[
-            Query(each["name"], " ".join(filter(None, [_words(each["schema"]), each.get("description", "")])))
+            Query(each["name"], ". ".join(filter(None, [_words(each["schema"]), each.get("description", "")])))
             for each in operation.get("parameters", ())
             if each["in"] == "query"
         ],
@@ -113,7 +113,7 @@ def shape(document: Mapping[str, Any], schema: Mapping[str, Any], depth: int = 0
     if "allOf" in schema:
         told = shape(document, schema["allOf"][0], depth)
     elif "enum" in schema:
-        told = " | ".join(f'"{word}"' for word in schema["enum"] if word is not None)
+        told = _choice([f'"{word}"' for word in schema["enum"] if word is not None], "  " * (depth + 1))
     elif schema.get("type") == "array":
         told = f"[{shape(document, schema['items'], depth)}, …]"
     elif "properties" in schema or schema.get("type") == "object":
@@ -124,6 +124,12 @@ def shape(document: Mapping[str, Any], schema: Mapping[str, Any], depth: int = 0
             kind, kind
         )
     return f"{told} | null" if schema.get("nullable") else told
+
+
+def _choice(words: list[str], pad: str) -> str:
+    """Words to choose from, a few on each line so that none of them leaves the page."""
+    lines = [" | ".join(words[at : at + 4]) for at in range(0, len(words), 4)]
+    return f"\n{pad}| ".join(lines)
 
 
 def _members(document: Mapping[str, Any], schema: Mapping[str, Any], depth: int) -> str:

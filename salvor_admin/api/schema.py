@@ -68,7 +68,7 @@ def policy_of(view: Any, method: str) -> str:
     """Who may use a method of a view, in a few words."""
     words = []
     if method in view.people:
-        words.append(f"a person's token whose scope is {view.people[method]} or more")
+        words.append(f"a person's token (scope {view.people[method]})")
     if method in view.runtimes:
         words.append("a runtime's token")
     return " or ".join(words) or "anybody, without a token"
