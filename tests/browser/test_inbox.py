@@ -163,3 +163,24 @@ def test_a_refresh_moves_no_row_under_the_pointer(
     page.evaluate("htmx.ajax('GET', document.getElementById('queue-news').getAttribute('hx-get'), '#queue-news')")
     expect(page.locator(f"#note-{call.pk.hex}")).to_contain_text("left")
     assert [rows.nth(place).bounding_box() for place in range(2)] == before
+
+
+def test_a_filter_changes_the_list_and_leaves_the_call_beside_it(
+    visit: Callable[..., Visit], call: Intent, noor: Actor
+) -> None:
+    page = visit(noor).goto(f"{INBOX}?call={call.pk}")
+    page.get_by_placeholder("Run, key or value").fill("ORD-9")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("heading", name="1 call waits, none of them matches")).to_be_visible()
+    expect(page.locator("#desk-case h2").first).to_contain_text("refund_card")
+    assert "q=ORD-9" in page.url
+
+
+def test_what_arrived_meanwhile_is_shown_when_asked_for(
+    visit: Callable[..., Visit], call: Intent, cast: Cast, noor: Actor
+) -> None:
+    page = visit(noor).goto(INBOX)
+    a_waiting_call(cast, input={"order_id": "ORD-2", "amount_cents": 7})
+    page.evaluate("htmx.ajax('GET', document.getElementById('queue-news').getAttribute('hx-get'), '#queue-news')")
+    page.get_by_role("link", name="Show").click()
+    expect(page.locator(".queue-link")).to_have_count(2)
