@@ -75,7 +75,7 @@ def answer(http: HttpRequest, path: str) -> HttpResponseBase:
 
 def _answer(http: HttpRequest, path: str | None, run: str | None) -> HttpResponseBase:
     if path is None:
-        raise Refusal("unknown_path", "There is no such address under /v1. Look at docs/wire.md for those there are.")
+        return _nowhere(http.method or "")
     request = WireRequest(http, run)
     views = ROUTES[path]
     method = http.method or ""
@@ -87,6 +87,20 @@ def _answer(http: HttpRequest, path: str | None, run: str | None) -> HttpRespons
         response = view(request)
     except UnknownToken as refusal:
         raise callers.refuse_person(request) or refusal from None
+    return responses.without_body(response) if method == "HEAD" else response
+
+
+def _nowhere(method: str) -> HttpResponseBase:
+    """No such address: of a method that writes, the method is told of first (contract 6.19)."""
+    is_reading = method in {"GET", "HEAD"}
+    response = responses.refuse(
+        Refusal(
+            "unknown_path" if is_reading else "method_not_allowed",
+            "There is no such address under /v1. Look at docs/wire.md for those there are.",
+        )
+    )
+    if not is_reading:
+        response["Allow"] = "GET,HEAD"
     return responses.without_body(response) if method == "HEAD" else response
 
 
