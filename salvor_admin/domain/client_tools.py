@@ -107,7 +107,8 @@ def faults(value: Json, *, unread: Collection[str] = ()) -> list[Refusal]:
             readable[key] = member
     found += [_missing(key) for key in REQUIRED_KEYS if key not in members and key not in unread]
     # What cannot be read is put as nothing could be held against it, so that the rest is judged all the same.
-    named = {"required": [*readable.get("idempotency_key", ()), *readable.get("require_equal", ())]}
+    listed = (*readable.get("idempotency_key", ()), *readable.get("require_equal", ()))
+    named = {"required": list(dict.fromkeys(listed))}
     benign: dict[str, Any] = {"name": "unread", "effect": Effect.WRITE.value, "input_schema": named}
     if "output_schema" in unread:
         benign["output_schema"] = named

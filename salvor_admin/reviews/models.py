@@ -96,6 +96,11 @@ class ChangeRequest(models.Model):
     def __str__(self) -> str:
         return f"CR-{self.number}"
 
+    @property
+    def state_words(self) -> str:
+        """The state as people say it: `in review`."""
+        return self.state.replace("_", " ")
+
 
 class ChangeItem(models.Model):
     """One document in a change request: which revision it is set to, or that it is removed."""

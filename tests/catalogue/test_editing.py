@@ -99,7 +99,7 @@ def test_a_rule_speaks_at_its_field_and_nothing_is_saved(case: str, ada: Actor) 
     answer = draft(ada, "save", **changes)
     errors = field_errors(answer.content.decode(), field)
     assert answer.status_code == 422
-    assert any(words in error for error in errors), errors
+    assert any(words.replace("`", "") in error for error in errors), errors
     assert stored() == before
 
 
@@ -114,7 +114,7 @@ def test_an_unknown_key_is_named_with_its_line(ada: Actor) -> None:
     before = stored()
     answer = draft(ada, "save", toml=toml)
     (error,) = field_errors(answer.content.decode(), "toml")
-    assert (answer.status_code, error[:8], "`require_eqal`" in error) == (422, "Line 4: ", True)
+    assert (answer.status_code, error[:8], "require_eqal" in error) == (422, "Line 4: ", True)
     assert stored() == before
 
 
@@ -176,7 +176,7 @@ def test_what_the_other_way_cannot_say_keeps_the_page_and_says_so(ada: Actor) ->
     html = answer.content.decode()
     assert answer.status_code == 422 and "null" in html and 'name="output_schema"' in html
     unknown = draft(ada, "as_fields", toml=REFUND_CARD.decode() + "\n[extra]\n")
-    assert unknown.status_code == 422 and "`extra`" in unknown.content.decode()
+    assert unknown.status_code == 422 and "extra" in unknown.content.decode()
 
 
 def test_editing_begins_with_the_newest_revision_and_its_comments(ada: Actor) -> None:

@@ -122,3 +122,19 @@ def test_a_query_changes_one_parameter_and_keeps_the_rest() -> None:
 def test_each_part_shows_what_it_is_given(source: str, context: dict[str, Any], words: list[str]) -> None:
     shown = drawn(source, **context)
     assert [each for each in words if each not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("plain & simple", "plain &amp; simple"),
+        ("`name` is missing", "<code>name</code> is missing"),
+        (
+            "At `a<b>` and `c\u200b`.",
+            'At <code>a&lt;b&gt;</code> and <code>c<span class="codepoint" title="zero width space">⟦U+200B⟧</span></code>.',
+        ),
+        ("one ` alone", "one ` alone"),
+    ],
+)
+def test_what_stands_in_backticks_is_code_and_nothing_in_it_acts(text: str, html: str) -> None:
+    assert drawn("{{ text|coded }}", text=text) == html

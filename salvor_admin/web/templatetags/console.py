@@ -9,7 +9,7 @@ from typing import Any
 from django import template
 from django.template.context import Context
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from salvor_admin.domain import hidden_text
@@ -105,6 +105,19 @@ def due(context: Context, at: datetime | None) -> SafeString:
 def marked(text: object) -> SafeString:
     """Words that are not ours: escaped, hidden characters drawn."""
     return marking.marked(str(text))
+
+
+@register.filter
+def coded(text: object) -> SafeString:
+    """A sentence of ours: escaped, hidden characters drawn, and what stands in backticks shown as code."""
+    pieces = str.__str__(str(text)).split("`")
+    if len(pieces) % 2 == 0:
+        return marking.marked(str(text))
+    parts = [
+        format_html("<code>{}</code>", marking.marked(piece)) if at % 2 else marking.marked(piece)
+        for at, piece in enumerate(pieces)
+    ]
+    return format_html_join("", "{}", ((part,) for part in parts))
 
 
 @register.filter
