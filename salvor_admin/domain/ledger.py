@@ -78,25 +78,9 @@ class ReportRefused(Refusal):
 
 
 def decide_intent(
-    head: RunHead,
-    ask: ToolAsk,
-    *,
-    run_id: str,
-    live: ClientTool | None,
-    recorded: Event | None = None,
-    recorded_tool: ClientTool | None = None,
-    following: Event | None = None,
-    claim: Claim | None = None,
+    head: RunHead, ask: ToolAsk, *, run_id: str, live: ClientTool | None, claim: Claim | None = None
 ) -> IntentDecision:
-    """Judge an intent (contract 6.6).
-
-    `recorded` and `following` are the events at its position and after it, `recorded_tool` is the declaration that
-    `recorded` was judged by: history replays by its own revision, new calls are judged by the live one.
-    """
-    if recorded is not None:
-        is_same_tool = recorded.kind is Kind.TOOL_CALL_REQUESTED and recorded.payload["tool"] == ask.tool
-        tool = recorded_tool if is_same_tool else live
-        return IntentDecision(_repeated(_intended(tool, ask, run_id), recorded, following), (), head)
+    """Judge a new intent by the declaration that is live (contract 6.6); `claim` is the same content's first call."""
     intent = _intended(live, ask, run_id)
     append_guard.check_next(head, intent, seq=ask.seq)
     if claim is None:
@@ -113,6 +97,27 @@ def decide_intent(
     copied = Event(Kind.TOOL_CALL_COMPLETED, {"seq": ask.seq, "output": output, "deduplicated_from": origin})
     head = run_state.fold((intent, copied), head)
     return IntentDecision(_answer(intent, output), (intent, copied), head)
+
+
+def decide_repeated_intent(
+    ask: ToolAsk,
+    *,
+    run_id: str,
+    live: ClientTool | None,
+    recorded: Event | None,
+    recorded_tool: ClientTool | None,
+    following: Event | None,
+) -> IntentAnswer:
+    """Answer an intent at a recorded position from the record, or refuse another one there (contract 6.6 step 4).
+
+    `recorded` and `following` are the events there and after it. The same tool is judged by `recorded_tool`, the
+    declaration that the recorded one was judged by, so that history replays whatever was published since.
+    """
+    if recorded is None:
+        raise ValueError("nothing is recorded at this position")
+    is_same_tool = recorded.kind is Kind.TOOL_CALL_REQUESTED and recorded.payload["tool"] == ask.tool
+    tool = recorded_tool if is_same_tool else live
+    return _repeated(_intended(tool, ask, run_id), recorded, following)
 
 
 def is_answered_from_record(tool: ClientTool) -> bool:

@@ -10,7 +10,8 @@ from uuid import UUID
 from salvor_admin.domain import canonical
 from salvor_admin.domain.events import Event
 from salvor_admin.domain.run_state import RunHead
-from salvor_admin.ledger.scenes import Scene, execute
+from salvor_admin.ledger.scenes import Scene
+from salvor_admin.ledger.statements import Statement, execute, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def append_events(scene: Scene, new_events: Sequence[Event], head: RunHead) -> b
         "agent_def_hash": canonical.text(start.payload["agent_def_hash"]) if begins else None,
         "labels": canonical.text(start.payload["labels"]) if begins and start.payload.get("labels") else None,
     }
-    return _is_written(_APPEND_BATCH, _moved(scene, head) | batch)
+    return bool(execute(_APPEND_BATCH, _moved(scene, head) | batch)[0][0])
 
 
 def open_call(scene: Scene, new_events: Sequence[Event], head: RunHead, call: NewCall) -> bool:
@@ -101,8 +102,8 @@ def keep_report(scene: Scene, report: RefusedReport, *, seq: int) -> None:
     )
 
 
-def _is_written(statement: str, values: dict[str, Any]) -> bool:
-    return bool(execute(statement, values)[0][0])
+def _is_written(statement: Statement, values: dict[str, Any]) -> bool:
+    return run(statement, values)[0][0] == b"t"
 
 
 def _moved(scene: Scene, head: RunHead) -> dict[str, Any]:
@@ -144,23 +145,23 @@ def _event(prefix: str, seq: int, event: Event) -> dict[str, Any]:
 
 _HEAD: Final = """
 WITH moved AS (
-  UPDATE ledger_run SET next_seq = %(next_seq)s, state = %(state)s, state_seq = %(state_seq)s::bigint,
-    pending_seq = %(pending_seq)s::bigint, has_open_sleep = %(has_open_sleep)s,
-    is_client_driven = %(is_client_driven)s, input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s,
-    step_count = %(step_count)s, resting_state = %(resting_state)s::text,
+  UPDATE ledger_run SET next_seq = %(next_seq)s::bigint, state = %(state)s::text, state_seq = %(state_seq)s::bigint,
+    pending_seq = %(pending_seq)s::bigint, has_open_sleep = %(has_open_sleep)s::boolean,
+    is_client_driven = %(is_client_driven)s::boolean, input_tokens = %(input_tokens)s::bigint,
+    output_tokens = %(output_tokens)s::bigint, step_count = %(step_count)s::bigint, resting_state = %(resting_state)s::text,
     first_recorded_at = coalesce(first_recorded_at, statement_timestamp()),
     last_recorded_at = greatest(last_recorded_at, statement_timestamp()),
-    lease_seen_at = statement_timestamp(), last_driver_id = %(runtime)s
+    lease_seen_at = statement_timestamp(), last_driver_id = %(runtime)s::uuid
 """
 _IF_STILL: Final = """
-  WHERE id = %(run)s AND next_seq = %(was)s AND lease_hash = %(lease)s::bytea
+  WHERE id = %(run)s::bigint AND next_seq = %(was)s::bigint AND lease_hash = %(lease)s::bytea
   RETURNING id, last_recorded_at AS at
 )
 """
 _EVENT: Final = """
 , {name} AS (
   INSERT INTO ledger_event (run_id, seq, kind, payload, recorded_at)
-  SELECT id, %({prefix}_seq)s, %({prefix}_kind)s, %({prefix}_payload)s, at FROM moved
+  SELECT id, %({prefix}_seq)s::bigint, %({prefix}_kind)s::text, %({prefix}_payload)s::text, at FROM moved
 )
 """
 _DONE: Final = "SELECT EXISTS (SELECT FROM moved)"
@@ -172,10 +173,10 @@ _INTENT: Final = """
 , asked AS (
   INSERT INTO ledger_intent (id, workspace_id, run_id, seq, tool, effect, idempotency_key, holds_claim, revision_id,
     publication, runtime_id, recorded_at, waits_at, listed_at, standing, closed_at, refusals, likeness, subject)
-  SELECT %(intent)s, %(workspace)s, id, %(e_seq)s, %(tool)s, %(effect)s, %(key)s, %(holds_claim)s, %(revision)s,
-    %(publication)s, %(runtime)s, at, at + %(patience)s * interval '1 second',
-    CASE WHEN %(patience)s = 0 THEN at END, {standing}, {closed}, 0,
-    %(likeness)s::bytea, %(subject)s FROM moved
+  SELECT %(intent)s::uuid, %(workspace)s::bigint, id, %(e_seq)s::bigint, %(tool)s::text, %(effect)s::text, %(key)s::text,
+    %(holds_claim)s::boolean, %(revision)s::bigint, %(publication)s::integer, %(runtime)s::uuid, at,
+    at + %(patience)s::integer * interval '1 second', CASE WHEN %(patience)s::integer = 0 THEN at END,
+    {standing}, {closed}, 0, %(likeness)s::bytea, %(subject)s::text FROM moved
 )
 """
 
@@ -194,14 +195,14 @@ _BATCH: Final = """
 _CLOSED: Final = """
 , closed AS (
   UPDATE ledger_intent SET standing = 'completed', closed_at = at FROM moved
-  WHERE run_id = moved.id AND seq = %(intent_seq)s
+  WHERE run_id = moved.id AND seq = %(intent_seq)s::bigint
 )
 """
-_APPEND_ONE: Final = _MOVED + _ONE + _DONE
+_APPEND_ONE: Final = Statement(_MOVED + _ONE + _DONE)
 _APPEND_BATCH: Final = _HEAD + _BEGINNING + _IF_STILL + _BATCH + _DONE
-_OPEN_CALL: Final = _MOVED + _ONE + _INTENT.format(standing="'open'", closed="NULL::timestamptz") + _DONE
-_COPY_CALL: Final = _MOVED + _ONE + _TWO + _INTENT.format(standing="'copied'", closed="at") + _DONE
-_CLOSE_CALL: Final = _MOVED + _ONE + _CLOSED + _DONE
+_OPEN_CALL: Final = Statement(_MOVED + _ONE + _INTENT.format(standing="'open'", closed="NULL::timestamptz") + _DONE)
+_COPY_CALL: Final = Statement(_MOVED + _ONE + _TWO + _INTENT.format(standing="'copied'", closed="at") + _DONE)
+_CLOSE_CALL: Final = Statement(_MOVED + _ONE + _CLOSED + _DONE)
 _KEEP_REPORT: Final = """
 WITH seen AS (
   UPDATE ledger_run SET lease_seen_at = statement_timestamp() WHERE id = %(run)s AND lease_hash = %(lease)s::bytea

@@ -9,8 +9,9 @@ from salvor_admin.domain import leases
 from salvor_admin.domain.leases import Opening
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.ledger import scenes
-from salvor_admin.ledger.scenes import Door, Scene, execute
+from salvor_admin.ledger.scenes import Door, Scene
 from salvor_admin.ledger.services import ATTEMPTS
+from salvor_admin.ledger.statements import execute
 
 
 @dataclass(frozen=True, slots=True)

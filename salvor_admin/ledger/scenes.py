@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from enum import Enum
+from typing import Any, Final
 from uuid import UUID
-
-import psycopg
-from django.db import connection, transaction
 
 from salvor_admin.domain import events, leases
 from salvor_admin.domain.events import Event
@@ -18,6 +16,7 @@ from salvor_admin.domain.leases import Lease
 from salvor_admin.domain.ledger import Claim
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.run_state import RunHead, RunState
+from salvor_admin.ledger.statements import Statement, execute, run
 
 MAX_SEQ: Final = 2**62
 """Beyond every log: positions are stored as bigint, while clients may name any u64."""
@@ -63,6 +62,7 @@ class Scene:
     intent_revision_id: int | None
     content_key: str | None
     claim: Claim | None
+    look: Look
 
     def pass_gate(self, door: Door) -> None:
         """Lets a driving request through, or refuses it in the contract's order (6.0)."""
@@ -78,7 +78,7 @@ class Scene:
 
     def touch_lease(self) -> None:
         """The driver showed itself, though nothing is written for it."""
-        execute(_TOUCH, {"run": self.run_pk, "lease": self.lease_hash})
+        run(_TOUCH, {"run": self.run_pk, "lease": self.lease_hash})
 
 
 class UnknownToken(Refusal):
@@ -101,55 +101,95 @@ def hashed(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def read(door: Door, *, seq: int | None = None, content_key: str | None = None) -> Scene:
+class Look(Enum):
+    """How much of a run a request needs to be judged by; the less is read, the cheaper it is."""
+
+    RUN = "run"
+    """The head and the lease."""
+    CLAIM = "claim"
+    """And the first call with the same content key."""
+    CALL = "call"
+    """And the events at a position and after it, with the revision its intent was judged by."""
+
+
+def read(door: Door, look: Look = Look.RUN, *, seq: int | None = None, content_key: str | None = None) -> Scene:
     """Look at a run as its runtime sees it now; raises `UnknownToken`, and nothing else."""
-    rows = execute(
-        _READ,
+    position = None if seq is None else min(seq, MAX_SEQ)
+    rows = run(
+        _READ[look],
         {
             "token": door.token_hash,
             "run": door.run_id,
-            "seq": None if seq is None else min(seq, MAX_SEQ),
-            "following": None if seq is None else min(seq, MAX_SEQ) + 1,
+            "seq": position,
+            "following": None if position is None else position + 1,
             "key": content_key,
         },
     )
     if not rows:
         raise UnknownToken
     row = rows[0]
-    if row[30]:
-        execute(_NOTE_USE, {"token": row[29]})
-    head, lease = read_head(row[7:16]), None
-    lease_hash = door.lease_hash
-    if row[16] is not None:
-        is_callers = lease_hash is not None and hmac.compare_digest(row[16], lease_hash)
-        lease = Lease(is_callers=is_callers, is_current=row[17], lapses_in_seconds=max(1, row[18]))
-    run_id = door.run_id or ""
-    claim = None
-    if row[26] is not None:
-        claim = Claim(run_id, row[26], _event(row[27], row[28]))
-        if claim.completion is not None and claim.completion.kind is not events.Kind.TOOL_CALL_COMPLETED:
-            claim = Claim(run_id, row[26], None)
+    if row[3] == b"t":
+        run(_NOTE_USE, {"token": int(row[2] or 0)})
+    run_id, lease_hash, stored_lease_hash, lease = door.run_id or "", door.lease_hash, None, None
+    if row[17] is not None:
+        stored_lease_hash = bytes.fromhex(row[17][2:].decode())
+        is_callers = lease_hash is not None and hmac.compare_digest(stored_lease_hash, lease_hash)
+        lease = Lease(is_callers, row[18] == b"t", max(1, int(row[19] or 0)))
+    call: tuple[bytes | None, ...] = row[22:] if look is Look.CALL else (None,) * 5
     return Scene(
-        runtime_id=row[0],
-        workspace_id=row[1],
-        publication=row[2],
-        patience_seconds=row[3],
-        lease_ttl_seconds=row[4],
-        loaded_publication=row[5],
-        run_pk=row[6],
+        runtime_id=UUID((row[0] or b"").decode()),
+        workspace_id=int(row[1] or 0),
+        publication=int(row[4] or 0),
+        patience_seconds=int(row[5] or 0),
+        lease_ttl_seconds=int(row[6] or 0),
+        loaded_publication=_number(row[7]),
+        run_pk=_number(row[8]),
         run_id=run_id,
-        head=head,
+        head=_head(row[9:17]) if row[9] is not None else RunHead(),
         lease=lease,
         lease_hash=lease_hash,
-        stored_lease_hash=row[16],
-        record_prompts=bool(row[19]),
-        held_ttl_seconds=row[20] or row[4],
-        recorded=_event(row[21], row[22]),
-        following=_event(row[23], row[24]),
-        intent_revision_id=row[25],
+        stored_lease_hash=stored_lease_hash,
+        record_prompts=row[20] == b"t",
+        held_ttl_seconds=int(row[21] or row[6] or 0),
+        recorded=_event(call[0], call[1]),
+        following=_event(call[2], call[3]),
+        intent_revision_id=_number(call[4]),
         content_key=content_key,
-        claim=claim,
+        claim=_claim(run_id, row[22:]) if look is Look.CLAIM else None,
+        look=look,
     )
+
+
+def _head(values: Sequence[bytes | None]) -> RunHead:
+    next_seq, state, state_seq, pending_seq, flags, input_tokens, output_tokens, step_count = values
+    return RunHead(
+        int(next_seq or 0),
+        RunState((state or b"").decode()),
+        _number(state_seq),
+        _number(pending_seq),
+        flags in (b"1", b"3"),
+        flags in (b"2", b"3"),
+        int(input_tokens or 0),
+        int(output_tokens or 0),
+        int(step_count or 0),
+    )
+
+
+def _claim(run_id: str, values: Sequence[bytes | None]) -> Claim | None:
+    seq, kind, payload = values
+    if seq is None:
+        return None
+    completion = _event(kind, payload)
+    is_completed = completion is not None and completion.kind is events.Kind.TOOL_CALL_COMPLETED
+    return Claim(run_id, int(seq), completion if is_completed else None)
+
+
+def _number(value: bytes | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _event(kind: bytes | None, payload: bytes | None) -> Event | None:
+    return None if kind is None or payload is None else events.stored(kind.decode(), payload.decode())
 
 
 def read_events(run_pk: int, positions: Sequence[int]) -> dict[int, Event]:
@@ -157,9 +197,6 @@ def read_events(run_pk: int, positions: Sequence[int]) -> dict[int, Event]:
     rows = execute(_EVENTS, {"run": run_pk, "seqs": [seq for seq in positions if seq < MAX_SEQ]})
     return {seq: events.stored(kind, payload) for seq, kind, payload in rows}
 
-
-NEVER_BY_ITSELF: Final = 2**31
-"""Of Django's own statements none is prepared; ours ask for it."""
 
 HEAD_COLUMNS: Final = (
     "next_seq",
@@ -181,80 +218,60 @@ def read_head(values: Sequence[Any]) -> RunHead:
     return RunHead(values[0], RunState(values[1]), *values[2:])
 
 
-def _event(kind: str | None, payload: str | None) -> Event | None:
-    return None if kind is None or payload is None else events.stored(kind, payload)
+# --- statements ------------------------------------------------------------------------------------------------------
 
-
-# --- talking to the database -----------------------------------------------------------------------------------------
-
-
-def execute(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Run one prepared statement over Django's own connection, so that tests roll it back with everything else.
-
-    Not through Django's cursor: it binds on the client and prepares nothing, which costs a fifth (docs/decisions).
-    """
-    for attempt in (1, 2):
-        connection.ensure_connection()
-        raw = cast("psycopg.Connection[Any]", connection.connection)
-        if raw.prepare_threshold is None:
-            # Django switches preparing off; planning these joins anew costs ten times what running them does.
-            raw.prepare_threshold = NEVER_BY_ITSELF
-        try:
-            with psycopg.Cursor(raw) as cursor:
-                cursor.execute(statement.encode(), values, prepare=True)
-                # Not `description`: it is built anew for every column, which shows.
-                return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
-        except psycopg.OperationalError:
-            # A connection that died since the last request is found out here; nothing of ours was under way on it.
-            if attempt == 2 or connection.in_atomic_block or not _is_broken(raw) or statement not in _REPEATABLE:
-                raise
-            connection.close()
-        except psycopg.Error:
-            if connection.in_atomic_block:
-                transaction.set_rollback(True)
-            raise
-    raise AssertionError
-
-
-def _is_broken(raw: psycopg.Connection[Any]) -> bool:
-    return raw.closed or raw.broken
-
-
-_READ: Final = """
-SELECT rt.id, rt.workspace_id, w.last_publication, w.patience_seconds, rt.lease_ttl_seconds, rt.loaded_publication,
-       r.id, r.next_seq, r.state, r.state_seq, r.pending_seq, r.has_open_sleep, r.is_client_driven,
-       r.input_tokens, r.output_tokens, r.step_count,
-       r.lease_hash,
+_RUN: Final = """
+SELECT rt.id, rt.workspace_id, t.id, coalesce(t.last_used_at < statement_timestamp() - interval '1 minute', true),
+       w.last_publication, w.patience_seconds, rt.lease_ttl_seconds, rt.loaded_publication,
+       r.id, r.next_seq, r.state, r.state_seq, r.pending_seq, r.has_open_sleep::integer + 2 * r.is_client_driven::integer,
+       r.input_tokens, r.output_tokens, r.step_count, r.lease_hash,
        r.lease_seen_at + r.lease_ttl_seconds * interval '1 second' > statement_timestamp(),
        ceil(extract(epoch FROM r.lease_seen_at + r.lease_ttl_seconds * interval '1 second'
             - statement_timestamp()))::integer,
-       r.record_prompts, r.lease_ttl_seconds,
-       e.kind, e.payload, f.kind, f.payload, i.revision_id, c.seq, ce.kind, ce.payload,
-       t.id, coalesce(t.last_used_at < statement_timestamp() - interval '1 minute', true)
+       r.record_prompts, r.lease_ttl_seconds
+"""
+_FROM: Final = """
 FROM runtimes_runtimetoken t
 JOIN runtimes_runtime rt ON rt.id = t.runtime_id
 JOIN people_workspace w ON w.id = rt.workspace_id
 LEFT JOIN ledger_run r ON r.workspace_id = rt.workspace_id AND r.run_id = %(run)s::uuid
-LEFT JOIN ledger_event e ON e.run_id = r.id AND e.seq = %(seq)s::bigint
-LEFT JOIN ledger_event f ON f.run_id = r.id AND f.seq = %(following)s::bigint
-LEFT JOIN ledger_intent i ON i.run_id = r.id AND i.seq = %(seq)s::bigint
-LEFT JOIN ledger_intent c ON c.run_id = r.id AND c.idempotency_key = %(key)s::text AND c.holds_claim
-LEFT JOIN ledger_event ce ON ce.run_id = c.run_id AND ce.seq = c.seq + 1
+"""
+_WHERE: Final = """
 WHERE t.token_hash = %(token)s::bytea AND t.revoked_at IS NULL AND rt.is_active
   AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
 """
+_CLAIM_COLUMNS: Final = ", c.seq, ce.kind, ce.payload"
+_CLAIM_TABLES: Final = """
+LEFT JOIN ledger_intent c ON c.run_id = r.id AND c.idempotency_key = %(key)s::text AND c.holds_claim
+LEFT JOIN ledger_event ce ON ce.run_id = c.run_id AND ce.seq = c.seq + 1
+"""
+_CALL_COLUMNS: Final = ", e.kind, e.payload, f.kind, f.payload, i.revision_id"
+_CALL_TABLES: Final = """
+LEFT JOIN ledger_event e ON e.run_id = r.id AND e.seq = %(seq)s::bigint
+LEFT JOIN ledger_event f ON f.run_id = r.id AND f.seq = %(following)s::bigint
+LEFT JOIN ledger_intent i ON i.run_id = r.id AND i.seq = %(seq)s::bigint
+"""
+_READ: Final = {
+    Look.RUN: Statement(_RUN + _FROM + _WHERE, repeatable=True),
+    Look.CLAIM: Statement(_RUN + _CLAIM_COLUMNS + _FROM + _CLAIM_TABLES + _WHERE, repeatable=True),
+    Look.CALL: Statement(_RUN + _CALL_COLUMNS + _FROM + _CALL_TABLES + _WHERE, repeatable=True),
+}
 
 _EVENTS: Final = "SELECT seq, kind, payload FROM ledger_event WHERE run_id = %(run)s AND seq = ANY(%(seqs)s::bigint[])"
 
-_TOUCH: Final = """
+_TOUCH: Final = Statement(
+    """
 UPDATE ledger_run SET lease_seen_at = statement_timestamp()
-WHERE id = %(run)s AND lease_hash = %(lease)s::bytea
-"""
+WHERE id = %(run)s::bigint AND lease_hash = %(lease)s::bytea
+""",
+    repeatable=True,
+)
 
 # Noting a use waits for nobody: whoever holds the row writes something more important to it.
-_NOTE_USE: Final = """
+_NOTE_USE: Final = Statement(
+    """
 UPDATE runtimes_runtimetoken SET last_used_at = statement_timestamp()
-WHERE id = (SELECT id FROM runtimes_runtimetoken WHERE id = %(token)s FOR NO KEY UPDATE SKIP LOCKED)
-"""
-
-_REPEATABLE: Final = frozenset({_READ, _EVENTS, _TOUCH, _NOTE_USE})
+WHERE id = (SELECT id FROM runtimes_runtimetoken WHERE id = %(token)s::bigint FOR NO KEY UPDATE SKIP LOCKED)
+""",
+    repeatable=True,
+)

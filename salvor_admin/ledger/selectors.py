@@ -11,7 +11,8 @@ from salvor_admin.domain import events, instants, ledger, run_state
 from salvor_admin.domain.events import Event
 from salvor_admin.domain.run_state import RunHead, RunState
 from salvor_admin.domain.strict_json import Json
-from salvor_admin.ledger.scenes import HEAD_COLUMNS, MAX_SEQ, execute, read_head
+from salvor_admin.ledger.scenes import HEAD_COLUMNS, MAX_SEQ, read_head
+from salvor_admin.ledger.statements import execute
 
 CHUNK: Final = 200
 """How many rows a stream holds in memory at once."""

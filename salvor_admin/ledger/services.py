@@ -20,7 +20,7 @@ from salvor_admin.ledger import access, appends, declarations, scenes
 from salvor_admin.ledger.declarations import LiveTools
 from salvor_admin.ledger.models import Event as EventRow
 from salvor_admin.ledger.models import Intent, LeaseEnd, Run
-from salvor_admin.ledger.scenes import Door, Scene
+from salvor_admin.ledger.scenes import Door, Look, Scene
 from salvor_admin.people.access import Actor
 
 ATTEMPTS: Final = 100
@@ -80,47 +80,54 @@ def append_events(door: Door, batch: Sequence[Envelope] | Refusal) -> tuple[int,
 
 def record_intent(door: Door, ask: ToolAsk | Refusal) -> IntentAnswer:
     """Write down a tool call before it happens, or say what is recorded of it (contract 6.6)."""
-    content_key = None if isinstance(ask, Refusal) else _expected_key(door, ask)
+    # What this process last saw live: a guess that lets the first look ask for the content key along with the rest.
+    guess = declarations.newest_known(_workspace_of.get(door.token_hash))
+    look, content_key = Look.CLAIM, None
+    if guess is not None and not isinstance(ask, Refusal) and door.run_id is not None:
+        content_key = _content_key(guess, ask, door.run_id)
 
     def judge(scene: Scene, ask: ToolAsk) -> IntentAnswer:
-        nonlocal content_key
+        nonlocal look, content_key, guess
         live = declarations.live_tools(scene.workspace_id, scene.publication)
         _workspace_of[door.token_hash] = scene.workspace_id
-        is_recorded = ask.seq < scene.head.next_seq
-        if not is_recorded:
-            wanted = _content_key(live, ask, scene.run_id)
-            if wanted != scene.content_key:
-                content_key = wanted
-                raise _Lost
         declared = live.by_name.get(ask.tool)
-        decision = ledger.decide_intent(
-            scene.head,
-            ask,
-            run_id=scene.run_id,
-            live=None if declared is None else declared.tool,
-            recorded=scene.recorded if is_recorded else None,
-            recorded_tool=_tool_of(scene.intent_revision_id),
-            following=scene.following,
-            claim=scene.claim,
-        )
-        if not decision.new_events or declared is None:
+        tool = None if declared is None else declared.tool
+        if ask.seq < scene.head.next_seq:
+            if scene.look is not Look.CALL:
+                look, content_key = Look.CALL, None
+                raise _Lost
+            answer = ledger.decide_repeated_intent(
+                ask,
+                run_id=scene.run_id,
+                live=tool,
+                recorded=scene.recorded,
+                recorded_tool=_tool_of(scene.intent_revision_id),
+                following=scene.following,
+            )
             scene.touch_lease()
-            return decision.answer
-        tool = declared.tool
+            return answer
+        if live is not guess:
+            guess, content_key = live, _content_key(live, ask, scene.run_id)
+        if scene.look is not Look.CLAIM or content_key != scene.content_key:
+            look = Look.CLAIM
+            raise _Lost
+        decision = ledger.decide_intent(scene.head, ask, run_id=scene.run_id, live=tool, claim=scene.claim)
+        if declared is None:
+            raise RuntimeError("an intent was let through for a tool that is not live")
         call = appends.NewCall(
             id=uuid.uuid4(),
             revision_id=declared.revision_id,
             publication=live.publication,
-            holds_claim=len(decision.new_events) == 1 and ledger.is_answered_from_record(tool),
-            waits_after_seconds=scene.patience_seconds if tool.trust_completion else 0,
-            likeness=declarations.likeness(tool, ask.input),
-            subject=declarations.subject(tool, ask.input),
+            holds_claim=len(decision.new_events) == 1 and ledger.is_answered_from_record(declared.tool),
+            waits_after_seconds=scene.patience_seconds if declared.tool.trust_completion else 0,
+            likeness=declarations.likeness(declared.tool, ask.input),
+            subject=declarations.subject(declared.tool, ask.input),
         )
         if not appends.open_call(scene, decision.new_events, decision.head, call):
             raise _Lost
         return decision.answer
 
-    return _drive(door, ask, judge, seq=lambda ask: ask.seq, content_key=lambda: content_key)
+    return _drive(door, ask, judge, look=lambda ask: (look, ask.seq, content_key))
 
 
 def record_completion(door: Door, report: ToolReport | Refusal) -> None:
@@ -146,7 +153,7 @@ def record_completion(door: Door, report: ToolReport | Refusal) -> None:
         if not appends.close_call(scene, decision.event, decision.head):
             raise _Lost
 
-    return _drive(door, report, judge, seq=lambda given: given.seq)
+    return _drive(door, report, judge, look=lambda given: (Look.CALL, given.seq, None))
 
 
 def record_model_intent(door: Door, ask: ModelAsk | Refusal) -> Event | None:
@@ -168,7 +175,7 @@ def record_model_intent(door: Door, ask: ModelAsk | Refusal) -> Event | None:
             raise _Lost
         return decision.completion
 
-    return _drive(door, ask, judge, seq=lambda ask: ask.seq)
+    return _drive(door, ask, judge, look=lambda ask: (Look.CALL, ask.seq, None))
 
 
 def record_model_completion(door: Door, report: ModelReport | Refusal) -> None:
@@ -185,7 +192,7 @@ def record_model_completion(door: Door, report: ModelReport | Refusal) -> None:
         if not appends.append_events(scene, (decision.event,), decision.head):
             raise _Lost
 
-    return _drive(door, report, judge, seq=lambda given: given.seq)
+    return _drive(door, report, judge, look=lambda given: (Look.CALL, given.seq, None))
 
 
 def refuse_model_step(door: Door, seq: int | Refusal) -> None:
@@ -195,7 +202,7 @@ def refuse_model_step(door: Door, seq: int | Refusal) -> None:
         recorded = scene.recorded if seq < scene.head.next_seq else None
         raise model_calls.decide_model_step(scene.head, seq=seq, recorded=recorded)
 
-    return _drive(door, seq, judge, seq=lambda seq: seq)
+    return _drive(door, seq, judge, look=lambda seq: (Look.CALL, seq, None))
 
 
 def refuse_driving(door: Door, refusal: Refusal) -> None:
@@ -225,12 +232,11 @@ def _drive(
     body: Body | Refusal,
     judge: Callable[[Scene, Body], Answer],
     *,
-    seq: Callable[[Body], int] | None = None,
-    content_key: Callable[[], str | None] = lambda: None,
+    look: Callable[[Body], tuple[Look, int | None, str | None]] = lambda body: (Look.RUN, None, None),
 ) -> Answer:
-    position = None if seq is None or isinstance(body, Refusal) else seq(body)
     for _ in range(ATTEMPTS):
-        scene = scenes.read(door, seq=position, content_key=content_key())
+        wanted, seq, content_key = (Look.RUN, None, None) if isinstance(body, Refusal) else look(body)
+        scene = scenes.read(door, wanted, seq=seq, content_key=content_key)
         scene.pass_gate(door)
         try:
             if isinstance(body, Refusal):
@@ -246,13 +252,8 @@ def _drive(
     raise Refusal("divergence", "Others keep writing to this run. Read its log and go on from its end.")
 
 
-# Whose token was seen last for which workspace: lets the first look ask for the content key along with the rest.
+# Whose token was seen last for which workspace.
 _workspace_of: dict[bytes, int] = {}
-
-
-def _expected_key(door: Door, ask: ToolAsk) -> str | None:
-    live = declarations.newest_known(_workspace_of.get(door.token_hash))
-    return None if live is None or door.run_id is None else _content_key(live, ask, door.run_id)
 
 
 def _content_key(live: LiveTools, ask: ToolAsk, run_id: str) -> str | None:
@@ -279,7 +280,7 @@ def _keep_report(scene: Scene, given: ToolReport, refusal: ReportRefused) -> Non
         output=None if is_error else canonical.text(given.report),
         error=canonical.text(said) if is_error else None,
         code=refusal.code,
-        message=refusal.message,
+        message=refusal.message.replace("\0", "\\u0000"),
     )
     appends.keep_report(scene, report, seq=given.seq)
 

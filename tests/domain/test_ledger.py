@@ -127,28 +127,26 @@ def completed(seq: int, output: Any, **more: Any) -> Event:
     return Event(Kind.TOOL_CALL_COMPLETED, {"seq": seq, "output": output} | more)
 
 
-def repeated(recorded: Event, again: ToolAsk, tool: ClientTool | None, **more: Any) -> ledger.IntentDecision:
-    head = run_state.fold([started(), recorded])
-    return ledger.decide_intent(head, again, run_id=R, recorded=recorded, recorded_tool=tool, **more)
+def repeated(recorded: Event, again: ToolAsk, tool: ClientTool | None, **more: Any) -> ledger.IntentAnswer:
+    return ledger.decide_repeated_intent(
+        again, run_id=R, recorded=recorded, recorded_tool=tool, **({"following": None} | more)
+    )
 
 
-def test_the_same_intent_again_writes_nothing_and_is_still_open() -> None:
-    decision = repeated(intent_of(), ask(), TOOL, live=TOOL)
-    assert decision.new_events == ()
-    assert not decision.answer.is_settled
+def test_the_same_intent_again_is_still_open() -> None:
+    assert not repeated(intent_of(), ask(), TOOL, live=TOOL).is_settled
 
 
 @pytest.mark.parametrize("output", [OUTPUT, None, {"__salvor_error": {"message": "m"}}])
 def test_the_same_intent_again_says_what_was_recorded(output: Any) -> None:
-    decision = repeated(intent_of(), ask(), TOOL, live=TOOL, following=completed(1, output, settled_by="operator"))
-    assert decision.new_events == ()
-    assert decision.answer.is_settled
-    assert decision.answer.output == output
+    answer = repeated(intent_of(), ask(), TOOL, live=TOOL, following=completed(1, output, settled_by="operator"))
+    assert answer.is_settled
+    assert answer.output == output
 
 
 def test_an_intent_of_an_abandoned_run_stays_unsettled() -> None:
-    decision = repeated(intent_of(), ask(), TOOL, live=TOOL, following=Event(Kind.RUN_ABANDONED, {}))
-    assert not decision.answer.is_settled
+    answer = repeated(intent_of(), ask(), TOOL, live=TOOL, following=Event(Kind.RUN_ABANDONED, {}))
+    assert not answer.is_settled
 
 
 @pytest.mark.parametrize(
@@ -171,9 +169,9 @@ def test_another_content_at_a_recorded_position_diverges(again: ToolAsk) -> None
     ids=["revoked", "effect", "key", "schema"],
 )
 def test_history_replays_under_its_own_revision_whatever_is_live_now(live: ClientTool | None) -> None:
-    decision = repeated(intent_of(), ask(), TOOL, live=live)
-    assert decision.answer.effect is Effect.WRITE
-    assert decision.answer.idempotency_key == BY_ORDER
+    answer = repeated(intent_of(), ask(), TOOL, live=live)
+    assert answer.effect is Effect.WRITE
+    assert answer.idempotency_key == BY_ORDER
 
 
 def test_another_tool_at_a_recorded_position_is_judged_by_what_is_live() -> None:
@@ -192,7 +190,7 @@ def test_a_tool_intent_at_a_model_calls_place_diverges() -> None:
 def test_minus_zero_is_zero_in_a_plain_field_and_another_call_in_a_key_field() -> None:
     loose = replace(POSITIONAL, input_schema={})
     recorded = intent_of(loose, 1, {"n": 0.0})
-    assert not repeated(recorded, ask(1, {"n": -0.0}), loose, live=loose).answer.is_settled
+    assert not repeated(recorded, ask(1, {"n": -0.0}), loose, live=loose).is_settled
     keyed = replace(TOOL, input_schema={}, idempotency_key=("n",))
     recorded = intent_of(keyed, 1, {"n": 0.0})
     with pytest.raises(Refusal) as caught:
