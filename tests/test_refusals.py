@@ -1,14 +1,17 @@
-"""Every refusal the program can raise has a status."""
+"""Every refusal the program can raise has a status, a line in docs/wire.md, and a test that names it."""
 
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from salvor_admin.web.statuses import STATUS
 
-SOURCES = sorted((Path(__file__).parent.parent / "salvor_admin").rglob("*.py"))
+TESTS = Path(__file__).parent
+SOURCES = sorted((TESTS.parent / "salvor_admin").rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 
 
@@ -47,3 +50,33 @@ def test_the_scan_finds_the_refusals() -> None:
 
 def test_every_code_that_is_raised_has_a_status() -> None:
     assert {code: place for code, place in raised_codes().items() if code not in STATUS} == {}
+
+
+DOCUMENT = (TESTS.parent / "docs" / "wire.md").read_text(encoding="utf-8")
+#: The last heading: codes that only keep their meaning.
+ANSWERED, KEPT = DOCUMENT.split("### Kept for the words of the contract")
+
+
+def documented(text: str) -> list[tuple[str, int]]:
+    return [(code, int(status)) for code, status in re.findall(r"^\| `(\w+)` \| (\d{3}) \| \S", text, re.MULTILINE)]
+
+
+def test_every_code_has_one_line_in_the_documentation_and_every_line_a_code() -> None:
+    lines = documented(DOCUMENT)
+    assert sorted(lines) == sorted(STATUS.items())
+    assert len(lines) > 100
+
+
+def test_codes_that_only_keep_their_meaning_are_raised_nowhere() -> None:
+    assert {code for code, _ in documented(KEPT)} & set(raised_codes()) == set()
+
+
+def test_every_code_that_is_answered_is_named_by_a_test() -> None:
+    """The rules of a manifest are named by the recorded cases: `name-version` there is `manifest_name_version` here."""
+    manifests = json.loads((TESTS / "vectors" / "agentplane" / "manifests.json").read_text(encoding="utf-8"))
+    named = {f"manifest_{case['rule'].replace('-', '_')}" for case in manifests["cases"] if "rule" in case}
+    # Python alone: a code that only stands in recorded answers has no test of ours.
+    for path in sorted(TESTS.rglob("*.py")):
+        if path != Path(__file__):
+            named |= set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    assert [code for code, _ in documented(ANSWERED) if code not in named] == []

@@ -188,6 +188,8 @@ def _free_port() -> int:
 
 
 def main(files: Sequence[str]) -> int:
+    # Told to end, it still stops what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with served() as product:
         outcome = play(product, files)
     sys.stdout.write(outcome.stdout)
