@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from tests.routes import Route
 
-ROUTES = [Route("web:preferences", "POST", is_public=True, is_page=False, form=lambda scene: {"theme": "dark"}, status=303)]
+ROUTES = [
+    Route("web:preferences", "POST", is_public=True, is_page=False, form=lambda scene: {"theme": "dark"}, status=303)
+]
