@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from django.db import transaction
+
 from salvor_admin.domain import review
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Role
@@ -35,6 +37,38 @@ def documents_for_change(actor: Actor, document_ids: Iterable[UUID]) -> list[Doc
     if len(rows) != len(wanted):
         raise Refusal("not_found", "There is no such document in this workspace.", place="items")
     return rows
+
+
+class _MovedMeanwhile(Exception):
+    """Another change request took the document, or let go of it, between reading and locking."""
+
+
+def document_with_open_change(actor: Actor, document_id: UUID) -> tuple[Document, ChangeRequest | None]:
+    """A document and the open change request that holds it, both locked, the request first as everywhere."""
+    for _ in range(5):
+        try:
+            # A savepoint: what was locked in vain is let go again.
+            with transaction.atomic():
+                held_by = _open_request_id(document_id)
+                request = (
+                    ChangeRequest.objects.select_for_update(of=("self",), no_key=True).get(pk=held_by)
+                    if held_by
+                    else None
+                )
+                (document,) = documents_for_change(actor, [document_id])
+                if _open_request_id(document_id) != held_by:
+                    raise _MovedMeanwhile
+                return document, request
+        except _MovedMeanwhile:
+            continue
+    raise Refusal(
+        "change_open",
+        "Changes of this document are being opened and closed at this moment; nothing was done. Try again.",
+    )
+
+
+def _open_request_id(document_id: UUID) -> UUID | None:
+    return ChangeItem.objects.filter(document_id=document_id, open=True).values_list("request_id", flat=True).first()
 
 
 def change_request(actor: Actor, request_id: UUID) -> ChangeRequest:

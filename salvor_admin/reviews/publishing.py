@@ -128,14 +128,6 @@ def _make_stale(document: Document, *, actor: Actor, publication: Publication, n
         )
 
 
-def _lock_document(actor: Actor, document_id: UUID) -> Document:
-    item = ChangeItem.objects.filter(document_id=document_id, open=True).first()
-    if item is not None:
-        ChangeRequest.objects.select_for_update(no_key=True).get(pk=item.request_id)
-    (document,) = access.documents_for_change(actor, [document_id])
-    return document
-
-
 @transaction.atomic
 def revoke(*, document_id: UUID, reason: str, actor: Actor) -> Publication:
     """An admin takes a document out of service at once; a review of that act stays open until a reviewer closes it."""
@@ -143,7 +135,7 @@ def revoke(*, document_id: UUID, reason: str, actor: Actor) -> Publication:
     acting = people_access.deciding(actor)
     people_access.require(acting, Role.ADMIN, "revoke a document at once")
     why = services.needed_reason(reason)
-    document = _lock_document(acting, document_id)
+    document, _ = access.document_with_open_change(acting, document_id)
     if document.live_revision is None:
         raise Refusal(
             "wrong_state",

@@ -89,9 +89,7 @@ def save_revision(
     document_id = Document.objects.values_list("pk", flat=True).get(
         workspace_id=actor.workspace_id, kind=reading.kind.value, key=reading.key
     )
-    # The open request is locked before its documents, as everywhere.
-    open_request = _lock_open_request(document_id)
-    (document,) = access.documents_for_change(actor, [document_id])
+    document, open_request = access.document_with_open_change(actor, document_id)
     live = document.live_revision
     if base_revision is not None and base_revision != (live.number if live else 0):
         raise Refusal(
@@ -143,13 +141,6 @@ def save_revision(
         },
     )
     return revision
-
-
-def _lock_open_request(document_id: UUID) -> ChangeRequest | None:
-    item = ChangeItem.objects.filter(document_id=document_id, open=True).first()
-    if item is None:
-        return None
-    return ChangeRequest.objects.select_for_update(of=("self",), no_key=True).get(pk=item.request_id)
 
 
 def _take_up(request: ChangeRequest, revision: Revision, *, actor: Actor, now: datetime) -> None:
@@ -215,6 +206,8 @@ def open_change_request(
     held = _held_by_one_draft(items)
     if held is not None:
         request = access.change_request_for_decision(actor, held)
+        if request.state != review.State.DRAFT:
+            raise _change_open(items)
         _set_items(request, access.documents_for_change(actor, [i.document_id for i in items]), items)
         move(request, review.State(request.state), digest=digest_of(request))
     else:
@@ -478,7 +471,11 @@ def withdraw(*, request_id: UUID, actor: Actor, reason: str) -> ChangeRequest:
     now = database_now()
     move(request, transition.state, decided_at=now)
     outbox.tell(
-        "change_request.withdrawn", workspace_id=actor.workspace_id, subject=("change_request", request.pk), at=now
+        "change_request.withdrawn",
+        workspace_id=actor.workspace_id,
+        subject=("change_request", request.pk),
+        at=now,
+        ids={"by": actor.person_id},
     )
     audit.record(
         "change_request.withdrawn",
