@@ -140,6 +140,7 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
+                        db_constraint=False,
                         db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="intents",
@@ -276,10 +277,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="run",
-            constraint=models.CheckConstraint(condition=models.Q(("next_seq__gte", 0)), name="run_head_counts_up"),
-        ),
-        migrations.AddConstraint(
-            model_name="run",
             constraint=models.CheckConstraint(
                 condition=models.Q(
                     models.Q(("first_recorded_at__isnull", True), ("next_seq", 0)),
@@ -289,30 +286,6 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="run_head_has_times",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="run",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "not_started",
-                            "running",
-                            "awaiting_model",
-                            "awaiting_tool",
-                            "needs_reconciliation",
-                            "suspended",
-                            "sleeping",
-                            "budget_exceeded",
-                            "completed",
-                            "failed",
-                            "abandoned",
-                        ],
-                    )
-                ),
-                name="run_state_is_known",
             ),
         ),
         migrations.AddConstraint(
@@ -384,10 +357,6 @@ class Migration(migrations.Migration):
                 name="intents_by_likeness",
             ),
         ),
-        migrations.AddIndex(
-            model_name="intent",
-            index=models.Index(fields=["workspace", "tool", "recorded_at"], name="intents_by_tool"),
-        ),
         migrations.AddConstraint(
             model_name="intent",
             constraint=models.UniqueConstraint(fields=("run", "seq"), name="one_intent_per_position"),
@@ -420,12 +389,6 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="intent_closed_has_a_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="intent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("effect__in", ["read", "idempotent", "write"])), name="intent_effect_is_known"
             ),
         ),
     ]
