@@ -11,6 +11,7 @@ from salvor_admin.domain import client_tools
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.review import Kind
 from salvor_admin.people.access import Actor
+from salvor_admin.reviews import selectors
 from salvor_admin.reviews import services as reviews
 from salvor_admin.reviews.models import ChangeRequest, Revision
 from salvor_admin.reviews.services import Source, WantedItem
@@ -107,10 +108,19 @@ def import_client_tools(*, actor: Actor, files: Sequence[File], reason: str = ""
             )
             saved.append(revision)
             results.append(FileResult(file.name, tool=tool.name, revision=revision))
-        request = reviews.open_change_request(
-            actor=actor,
-            items=[WantedItem(revision.document_id, revision=revision.number) for revision in saved],
-            reason=reason,
-            submit=submit,
-        )
+        request = _change_of(saved, actor=actor, reason=reason, submit=submit)
     return Import(results, request)
+
+
+def _change_of(saved: Sequence[Revision], *, actor: Actor, reason: str, submit: bool) -> ChangeRequest:
+    """The one open change that took all of them up, or else a new one."""
+    held = selectors.open_requests_of(revision.document_id for revision in saved)
+    if len(held) == len(saved) and len(set(held.values())) == 1:
+        (request,) = set(held.values())
+        return reviews.submit(request_id=request.pk, actor=actor, reason=reason) if submit else request
+    return reviews.open_change_request(
+        actor=actor,
+        items=[WantedItem(revision.document_id, revision=revision.number) for revision in saved],
+        reason=reason,
+        submit=submit,
+    )

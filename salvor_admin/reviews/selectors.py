@@ -191,6 +191,12 @@ def open_request_of(document_id: UUID) -> ChangeRequest | None:
     return item.request if item else None
 
 
+def open_requests_of(document_ids: Iterable[UUID]) -> dict[UUID, ChangeRequest]:
+    """By document, the change request that holds it open."""
+    items = ChangeItem.objects.select_related("request").filter(document_id__in=list(document_ids), open=True)
+    return {item.document_id: item.request for item in items}
+
+
 #: Counting stops here: a page says "100+" rather than reading a whole table.
 COUNTED = 100
 
