@@ -14,4 +14,7 @@ app.conf.beat_schedule = {
     "notice-lapsed-leases": {"task": "ledger.notice_lapsed_leases", "schedule": 15.0},
     "close-answered-cases": {"task": "settlement.close_answered_cases", "schedule": 60.0},
     "forget-presences": {"task": "settlement.forget_presences", "schedule": 900.0},
+    "empty-outbox": {"task": "delivery.empty_outbox", "schedule": 15.0},
+    "notice-calls": {"task": "delivery.notice_calls", "schedule": 30.0},
+    "send-mail": {"task": "delivery.send_mail", "schedule": 15.0},
 }

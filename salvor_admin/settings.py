@@ -261,6 +261,15 @@ SPECTACULAR_SETTINGS = {
 
 EMAIL_BACKEND = env_text("SALVOR_EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
 DEFAULT_FROM_EMAIL = env_text("SALVOR_EMAIL_FROM", "salvor-admin@localhost")
+EMAIL_HOST = env_text("SALVOR_EMAIL_HOST", "localhost")
+EMAIL_PORT = env_number("SALVOR_EMAIL_PORT", 25, least=1, most=65535)
+EMAIL_HOST_USER = env_text("SALVOR_EMAIL_USER")
+EMAIL_HOST_PASSWORD = env_text("SALVOR_EMAIL_PASSWORD")
+EMAIL_USE_TLS = env_flag("SALVOR_EMAIL_STARTTLS", False)
+EMAIL_USE_SSL = env_flag("SALVOR_EMAIL_SSL", False)
+EMAIL_TIMEOUT = 10
+#: When digests are sent, in UTC.
+DIGEST_HOUR = env_number("SALVOR_DIGEST_HOUR", 7, least=0, most=23)
 
 EGRESS_ALLOW = env_list("SALVOR_EGRESS_ALLOW")
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("w/<slug:workspace>/", include("salvor_admin.catalogue.urls")),
     path("w/<slug:workspace>/", include("salvor_admin.runtimes.urls")),
     path("w/<slug:workspace>/", include("salvor_admin.settlement.urls")),
+    path("w/<slug:workspace>/", include("salvor_admin.delivery.urls")),
 ]
 
 handler400 = "salvor_admin.web.refusals_page.bad_request"

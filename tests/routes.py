@@ -13,7 +13,7 @@ from tests.scene import Scene
 
 #: The people of the cast; `kim` is the outsider, `nobody` has no session or token.
 EVERYBODY = frozenset({"ada", "grace", "pat", "noor", "root"})
-APPS = ("web", "people", "home", "reviews", "catalogue", "runtimes", "settlement", "wire", "api")
+APPS = ("web", "people", "home", "reviews", "catalogue", "runtimes", "settlement", "delivery", "wire", "api")
 
 
 @dataclass(frozen=True)

@@ -43,4 +43,6 @@ ACTIONS: Final[dict[str, str]] = {
     "case.noted": "wrote a note",
     "case.evidence_added": "added evidence",
     "case.decided": "answered a held call",
+    "mail_preference.changed": "chose what to hear by mail",
+    "mail.retried": "had parked mail tried again",
 }
