@@ -82,6 +82,8 @@ def document(request: HttpRequest, actor: Actor, document_id: UUID) -> HttpRespo
             "findings": reviews.findings_of_revision(chosen) if chosen else [],
             "open_request": reviews.open_request_of(found.pk),
             "sections": sections.sections_of(actor, found),
+            # A tool that was served once may be served again; one that never was goes by its draft.
+            "proposable": found.live_revision is not None or any(each.publications for each in histories),
             "may_draft": actor.has(Role.AUTHOR),
             "may_revoke": actor.has(Role.ADMIN),
         },
