@@ -49,9 +49,7 @@ def refuse(refusal: Refusal) -> HttpResponse:
 
 def without_body(response: HttpResponseBase) -> HttpResponseBase:
     """The same answer to HEAD: its status and headers alone."""
-    bare = HttpResponse(status=response.status_code, headers=dict(response.items()))
-    response.close()
-    return bare
+    return HttpResponse(status=response.status_code, headers=dict(response.items()))
 
 
 def _keep_to_ourselves(response: HttpResponseBase) -> None:
