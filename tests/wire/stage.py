@@ -24,8 +24,9 @@ DEFAULT_LEASE_TTL = 60
 
 
 class Stage:
-    def __init__(self) -> None:
-        call_command("migrate", interactive=False, verbosity=0)
+    def __init__(self, *, is_migrated: bool = False) -> None:
+        if not is_migrated:
+            call_command("migrate", interactive=False, verbosity=0)
         self.workspace: Workspace = people.create_workspace(key="default", name="Default")
         self.cast = Cast(self.workspace)
         shell = Shell(self.workspace)
