@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any, cast
@@ -20,8 +21,23 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.people.access import Actor
 from salvor_admin.people.models import Membership
 from salvor_admin.people.pages import in_workspace
+from salvor_admin.reviews.models import ChangeRequest, Document
 from salvor_admin.web import pagination
 
+#: What entries speak of; the index begins with it.
+SUBJECTS = (
+    "change_request",
+    "document",
+    "case",
+    "run",
+    "person",
+    "personal_token",
+    "runtime",
+    "runtime_token",
+    "workspace",
+    "server",
+)
+MOST_SUBJECTS = 100
 FILTERS = ("actor", "action", "subject", "from", "to")
 
 
@@ -37,19 +53,40 @@ def _day(text: str, place: str) -> datetime | None:
 def _filtered(actor: Actor, chosen: dict[str, str]) -> QuerySet[Entry]:
     rows = selectors.entries(actor.workspace_id)
     if chosen["actor"]:
-        rows = rows.filter(actor_name=chosen["actor"])
+        person = Membership.objects.filter(
+            workspace_id=actor.workspace_id, person__username=chosen["actor"]
+        ).values_list("person_id", flat=True)
+        # By id where there is one, which an index finds; a command's entries carry a name alone.
+        rows = rows.filter(actor_id=person[0]) if person else rows.filter(actor_name=chosen["actor"])
     if chosen["action"]:
         if chosen["action"] not in ACTIONS:
             raise Refusal("bad_request", "There is no such act; choose one of the list.", place="action")
         rows = rows.filter(action=chosen["action"])
     if chosen["subject"]:
-        rows = rows.filter(subject_id=chosen["subject"])
+        rows = rows.filter(subject_kind__in=SUBJECTS, subject_id__in=_subjects(actor, chosen["subject"]))
     start, end = _day(chosen["from"], "from"), _day(chosen["to"], "to")
     if start:
         rows = rows.filter(at__gte=start)
     if end:
         rows = rows.filter(at__lt=end + timedelta(days=1))
     return rows
+
+
+def _subjects(actor: Actor, words: str) -> list[str]:
+    """The ids that somebody may mean: an id itself, CR-12, or documents whose name has these words in it."""
+    found = [words.lower()]
+    if number := re.fullmatch(r"(?i)cr-(\d{1,9})", words):
+        found += _ids(ChangeRequest.objects.filter(workspace_id=actor.workspace_id, number=int(number[1])))
+    else:
+        documents = Document.objects.filter(workspace_id=actor.workspace_id, label__icontains=words)
+        ids = list(documents.order_by("label", "pk").values_list("pk", flat=True)[:MOST_SUBJECTS])
+        held = ChangeRequest.objects.filter(items__document__in=ids).distinct().order_by("-number")
+        found += [str(pk) for pk in ids] + _ids(held)
+    return found
+
+
+def _ids(requests: QuerySet[ChangeRequest]) -> list[str]:
+    return [str(pk) for pk in requests.values_list("pk", flat=True)[:MOST_SUBJECTS]]
 
 
 def _chosen(request: HttpRequest) -> dict[str, str]:

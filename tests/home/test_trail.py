@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
 
 from salvor_admin.audit.models import Entry
+from salvor_admin.home import trail
 from salvor_admin.people.access import Actor
+from tests.catalogue.pages import query_count
 from tests.people.factories import PASSWORD
 from tests.reviews.factories import a_submitted_change
 
@@ -43,6 +47,33 @@ def test_a_filter_by_subject_finds_all_of_one_change_request(client: Client, ada
     entry = Entry.objects.get(action="change_request.submitted")
     shown = numbers(client.get(f"/w/{ada.workspace_key}/audit/?subject={entry.subject_id}"))
     assert len(shown) == Entry.objects.filter(subject_id=entry.subject_id).count() == 2
+
+
+def test_a_subject_is_found_by_its_name_and_by_its_number(client: Client, ada: Actor) -> None:
+    a_submitted_change(author=ada, name="wire_payout")
+    subjects = set(Entry.objects.filter(text__contains="wire_payout").values_list("number", flat=True))
+    assert set(numbers(client.get(f"/w/{ada.workspace_key}/audit/?subject=PAYOUT"))) == subjects != set()
+    by_number = numbers(client.get(f"/w/{ada.workspace_key}/audit/?subject=cr-1"))
+    assert {Entry.objects.get(number=number).action for number in by_number} == {
+        "change_request.opened",
+        "change_request.submitted",
+    }
+
+
+def test_every_kind_of_subject_can_be_filtered_for() -> None:
+    source = Path(__file__).parent.parent.parent / "salvor_admin"
+    named = {
+        kind for file in source.rglob("*.py") for kind in re.findall(r'subject=\(\s*"(\w+)"', file.read_text("utf-8"))
+    }
+    assert len(named) > 5 and named <= set(trail.SUBJECTS)
+
+
+def test_the_list_asks_the_same_questions_for_few_entries_and_for_many(ada: Actor) -> None:
+    where = f"/w/{ada.workspace_key}/audit/"
+    few = query_count(ada, where)
+    for number in range(10):
+        a_submitted_change(author=ada, name=f"tool_{number}")
+    assert (few, query_count(ada, where)) == (9, 9)
 
 
 def test_a_day_nothing_happened_shows_that_the_filter_hides_all(client: Client, ada: Actor) -> None:
