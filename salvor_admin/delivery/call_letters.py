@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.urls import reverse
 
 from salvor_admin.delivery.letters import Letter, Moot, named
-from salvor_admin.delivery.models import Delivery
+from salvor_admin.delivery.models import Delivery, Notice
 from salvor_admin.delivery.plain_text import on_one_line
-from salvor_admin.domain.mailing import Kind
+from salvor_admin.domain.mailing import Kind, Standing
 from salvor_admin.domain.settling import Outcome
 from salvor_admin.ledger.models import Intent
 from salvor_admin.outbox.models import Message
@@ -30,6 +30,8 @@ def open_call(delivery: Delivery, now: datetime) -> Letter:
         raise Moot("The call was put off before this was sent.")
     due_at = notice.since + timedelta(seconds=workspace.answer_seconds)
     is_overdue = due_at < now
+    if delivery.kind == Kind.CALL_WAITS and is_overdue and _is_told_as_overdue(delivery, notice):
+        raise Moot("The call was overdue before this was sent, which is told by itself.")
     claim = Claim.objects.select_related("person").filter(case__intent=intent, ended_at__isnull=True, lapses_at__gt=now)
     holder = claim.first()
     facts = [
@@ -61,6 +63,16 @@ def open_call(delivery: Delivery, now: datetime) -> Letter:
         if_nobody_acts=still,
         facts=tuple(facts),
     )
+
+
+def _is_told_as_overdue(delivery: Delivery, notice: Notice) -> bool:
+    rows = Delivery.objects.filter(
+        person_id=delivery.person_id,
+        notice__intent=notice.intent_id,
+        notice__kind=Kind.CALL_OVERDUE.value,
+        notice__since=notice.since,
+    )
+    return rows.filter(standing__in=[Standing.QUEUED.value, Standing.SENT.value]).exists()
 
 
 def handed_over(delivery: Delivery, now: datetime) -> Letter:

@@ -69,20 +69,6 @@ class Notice(models.Model):
         return f"{self.kind} {self.intent_id}"
 
 
-class Reach(models.Model):
-    """Up to which `waits_at` a sweep over a workspace's calls has looked."""
-
-    workspace = models.ForeignKey(WORKSPACE, on_delete=models.PROTECT, related_name="+", db_index=False)
-    kind = models.CharField(max_length=20)
-    until = models.DateTimeField()
-
-    class Meta:
-        constraints = [UniqueConstraint(fields=["workspace", "kind"], name="one_reach_per_sweep")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} until {self.until}"
-
-
 class Delivery(models.Model):
     """One thing that one person is to hear by mail, from a message of the outbox or a sweep's notice."""
 

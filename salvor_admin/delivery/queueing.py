@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Exists, OuterRef
 
 from salvor_admin.delivery import recipients, selectors
-from salvor_admin.delivery.models import Delivery, Notice, Reach
+from salvor_admin.delivery.models import Delivery, Notice
 from salvor_admin.delivery.recipients import Hearing
 from salvor_admin.domain import mailing
 from salvor_admin.domain.mailing import Kind, Mode
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 MOST_MESSAGES: Final = 500
 MOST_CALLS: Final = 2000
-#: A transaction may show its rows this much later than the moment it wrote into them.
-OVERLAP: Final = timedelta(minutes=10)
+#: One sweep over a workspace's calls at a time, by these locks of the database; another finds nothing to add.
+_LOCKS: Final = {Kind.CALL_WAITS: 5_701, Kind.CALL_OVERDUE: 5_702}
 #: After so many mails about calls within one such span, the rest of the span comes as one.
 STORM: Final = 10
 STORM_SPAN: Final = timedelta(minutes=10)
@@ -106,18 +106,14 @@ def _spread(message_id: int, attempts: int) -> int:
 
 
 def notice_calls(*, most: int = MOST_CALLS) -> int:
-    """Queues mail about the calls that began to wait, and those that became overdue, since the last look."""
+    """Queues mail about the calls that began to wait, and those that became overdue, and nobody was told of yet."""
     kinds = (Kind.CALL_WAITS, Kind.CALL_OVERDUE)
     return sum(_notice(workspace, kind, most) for workspace in Workspace.objects.order_by("pk") for kind in kinds)
 
 
 @transaction.atomic
 def _notice(workspace: Workspace, kind: Kind, most: int) -> int:
-    Reach.objects.get_or_create(
-        workspace=workspace, kind=kind.value, defaults={"until": workspace.created_at - OVERLAP}
-    )
-    reach = Reach.objects.select_for_update(skip_locked=True).filter(workspace=workspace, kind=kind.value).first()
-    if reach is None:
+    if not _is_alone(workspace, kind):
         return 0
     now = database_now()
     until = now if kind is Kind.CALL_WAITS else now - timedelta(seconds=workspace.answer_seconds)
@@ -127,7 +123,6 @@ def _notice(workspace: Workspace, kind: Kind, most: int) -> int:
             ~Exists(known),
             workspace_id=workspace.pk,
             standing="open",
-            waits_at__gt=reach.until - OVERLAP,
             waits_at__lte=until,
         )
         .order_by("waits_at", "id")
@@ -144,9 +139,14 @@ def _notice(workspace: Workspace, kind: Kind, most: int) -> int:
         (Hearing(person_id, kind, str(notice.intent_id)), notice) for notice in notices for person_id in sorted(heard)
     ]
     _queue(workspace, hearings, now=now, stormed={person for person, number in heard.items() if number >= STORM})
-    reach.until = max(reach.until, fresh[-1].waits_at if len(fresh) == most else until)
-    reach.save(update_fields=["until"])
     return len(notices)
+
+
+def _is_alone(workspace: Workspace, kind: Kind) -> bool:
+    """Whether no other sweep is at these calls until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCKS[kind], workspace.pk])
+        return bool(cursor.fetchone()[0])
 
 
 def _hearing_of_calls(workspace: Workspace, kind: Kind, now: datetime) -> dict[int, int]:
