@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from salvor_admin.domain.refusals import Refusal
@@ -84,6 +85,9 @@ class RequestFacts:
     #: Ids of blocking findings, and of those acknowledged with a reason.
     blocking: frozenset[str] = frozenset()
     acknowledged: frozenset[str] = frozenset()
+    #: Who brought it into its state, and when; for whoever comes second.
+    moved_by: str = ""
+    moved_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +116,15 @@ def request_digest(items: Iterable[ItemFacts]) -> str:
 
 def _refuse_state(request: RequestFacts, verb: str, legal: Collection[State], next_step: str) -> None:
     if request.state not in legal:
+        since, details = "", {"state": request.state.value}
+        if request.moved_at is not None:
+            at = request.moved_at.astimezone(UTC)
+            since = f" since {at:%d %B %Y, %H:%M:%S} UTC, by {request.moved_by}"
+            details |= {"by": request.moved_by, "at": at.isoformat()}
         raise Refusal(
             "wrong_state",
-            f"This change request is {request.state.value}, so it cannot be {verb}; {next_step}",
-            details={"state": request.state.value},
+            f"This change request is {request.state.value.replace('_', ' ')}{since}, so it cannot be {verb}; {next_step}",
+            details=details,
         )
 
 

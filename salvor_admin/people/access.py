@@ -61,11 +61,11 @@ def actor_in(person: Person, workspace_key: str, *, via: str, scope: Scope | Non
 def deciding(actor: Actor) -> Actor:
     """The same actor with roles and standing read and locked now; call it inside the deciding transaction."""
     membership = (
-        Membership.objects.select_for_update(no_key=True, of=("self",))
-        .select_related("person")
+        Membership.objects.select_for_update(no_key=True)
         .filter(person_id=actor.person.pk, workspace_id=actor.workspace.pk)
         .first()
     )
+    # The person is read after the lock is held: joined while waiting for it, they would be as they were before.
     if membership is None or not membership.person.is_active:
         raise Refusal("not_allowed", f"{actor.person.username} no longer has access to this workspace; ask an admin.")
     return replace(actor, person=membership.person, roles=frozenset(Role(role) for role in membership.roles))

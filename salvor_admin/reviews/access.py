@@ -28,12 +28,10 @@ def document(actor: Actor, document_id: UUID) -> Document:
 def documents_for_change(actor: Actor, document_ids: Iterable[UUID]) -> list[Document]:
     """These documents, locked in one order so that two changes never wait for each other in a ring."""
     wanted = set(document_ids)
-    rows = list(
-        Document.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("live_revision")
-        .filter(workspace_id=actor.workspace_id, pk__in=wanted)
-        .order_by("pk")
-    )
+    own = Document.objects.filter(workspace_id=actor.workspace_id, pk__in=wanted).order_by("pk")
+    list(own.select_for_update(no_key=True).values_list("pk", flat=True))
+    # Read after the locks are held: a row joined while waiting for one would be as it was before.
+    rows = list(own.select_related("live_revision"))
     if len(rows) != len(wanted):
         raise Refusal("not_found", "There is no such document in this workspace.", place="items")
     return rows
@@ -73,7 +71,7 @@ def _open_request_id(document_id: UUID) -> UUID | None:
 
 def change_request(actor: Actor, request_id: UUID) -> ChangeRequest:
     found = (
-        ChangeRequest.objects.select_related("created_by", "submitted_by")
+        ChangeRequest.objects.select_related("created_by", "submitted_by", "moved_by")
         .filter(workspace_id=actor.workspace_id, pk=request_id)
         .first()
     )

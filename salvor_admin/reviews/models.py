@@ -80,6 +80,9 @@ class ChangeRequest(models.Model):
     submitted_by = models.ForeignKey(PERSON, on_delete=models.PROTECT, null=True, related_name="+")
     submitted_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
+    # Who brought it into the state it is in, and when.
+    moved_by = models.ForeignKey(PERSON, on_delete=models.PROTECT, null=True, related_name="+")
+    moved_at = models.DateTimeField(null=True)
     # Every move counts; a page that shows an older count is refused by what it shows, not by luck.
     version = models.PositiveIntegerField(default=1)
 

@@ -58,7 +58,7 @@ def publish(*, request_id: UUID, actor: Actor, digest: str | None = None) -> Pub
             reason=request.reason,
             now=now,
         )
-        services.move(request, review.State.PUBLISHED, decided_at=now)
+        services.move(request, review.State.PUBLISHED, by=acting, at=now, decided_at=now)
         _tell(acting, "change_request.published", ("change_request", request.pk), publication, now)
         audit.record(
             "change_request.published",
@@ -113,7 +113,7 @@ def _tell(actor: Actor, topic: str, subject: tuple[str, object], publication: Pu
 def _make_stale(document: Document, *, actor: Actor, publication: Publication, now: datetime) -> None:
     """An open change drafted over what just moved is stale; it needs a new revision."""
     for item in ChangeItem.objects.filter(document=document, open=True).select_related("request"):
-        services.move(item.request, review.State.STALE)
+        services.move(item.request, review.State.STALE, by=actor, at=now)
         audit.record(
             "change_request.staled",
             subject=("change_request", item.request_id),
@@ -159,7 +159,7 @@ def revoke(*, document_id: UUID, reason: str, actor: Actor) -> Publication:
     ChangeItem.objects.create(
         request=request, document=document, action=review.Action.REMOVE.value, revision=None, base=was, open=False
     )
-    services.move(request, review.State.IN_REVIEW, digest=services.digest_of(request))
+    services.move(request, review.State.IN_REVIEW, by=acting, at=now, digest=services.digest_of(request))
     publication = _put_live(acting, [(document, None)], cause="revoke", request=request, reason=why, now=now)
     _make_stale(document, actor=acting, publication=publication, now=now)
     _tell(acting, "document.revoked", ("document", document.pk), publication, now)

@@ -113,6 +113,8 @@ def facts_of(
             )
             for verdict in verdicts
         ),
+        moved_by=request.moved_by.name if request.moved_by else "",
+        moved_at=request.moved_at,
         blocking=frozenset(str(finding.pk) for finding in findings if finding.severity == Severity.BLOCK),
     )
 
@@ -156,7 +158,9 @@ def detail(request: ChangeRequest) -> RequestDetail:
 
 def change_requests(workspace_id: int, *, states: Iterable[str] = ()) -> QuerySet[ChangeRequest]:
     """A workspace's change requests, newest number first."""
-    rows = ChangeRequest.objects.filter(workspace_id=workspace_id).select_related("created_by", "submitted_by")
+    rows = ChangeRequest.objects.filter(workspace_id=workspace_id).select_related(
+        "created_by", "submitted_by", "moved_by"
+    )
     wanted = list(states)
     return (rows.filter(state__in=wanted) if wanted else rows).order_by("-number")
 

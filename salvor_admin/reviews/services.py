@@ -151,7 +151,7 @@ def _take_up(request: ChangeRequest, revision: Revision, *, actor: Actor, now: d
     ChangeItem.objects.filter(request=request, document_id=revision.document_id).update(
         action=review.Action.SET.value, revision=revision, base=revision.base
     )
-    move(request, transition.state, digest=digest_of(request))
+    move(request, transition.state, by=actor, at=now, digest=digest_of(request))
     audit.record(
         "change_request.revised",
         subject=("change_request", request.pk),
@@ -173,9 +173,10 @@ def digest_of(request: ChangeRequest) -> str:
     return review.request_digest(selectors.facts_of(request, items, [], []).items)
 
 
-def move(request: ChangeRequest, state: review.State, **columns: Any) -> None:
+def move(request: ChangeRequest, state: review.State, *, by: Actor, at: datetime, **columns: Any) -> None:
     """The one place where a change request changes its state; final states close its items."""
     request.state = state.value
+    columns |= {"moved_by": by.person, "moved_at": at}
     for name, value in columns.items():
         setattr(request, name, value)
     ChangeRequest.objects.filter(pk=request.pk).update(state=state.value, version=F("version") + 1, **columns)
@@ -209,7 +210,7 @@ def open_change_request(
         if request.state != review.State.DRAFT:
             raise _change_open(items)
         _set_items(request, access.documents_for_change(actor, [i.document_id for i in items]), items)
-        move(request, review.State(request.state), digest=digest_of(request))
+        move(request, review.State(request.state), by=actor, at=now, digest=digest_of(request))
     else:
         locked = access.documents_for_change(actor, [item.document_id for item in items])
         request = ChangeRequest.objects.create(
@@ -226,7 +227,7 @@ def open_change_request(
                 _set_items(request, locked, items)
         except IntegrityError:
             raise _change_open(items) from None
-        move(request, review.State.DRAFT, digest=digest_of(request))
+        move(request, review.State.DRAFT, by=actor, at=now, digest=digest_of(request))
         audit.record(
             "change_request.opened",
             subject=("change_request", request.pk),
@@ -352,7 +353,7 @@ def _submit(request: ChangeRequest, *, actor: Actor, reason: str, now: datetime)
     detail = selectors.detail(request)
     with access.naming_who_could(actor, Role.AUTHOR):
         transition = review.decide_submit(detail.facts, people_access.facts(actor))
-    move(request, transition.state, reason=reason, submitted_by=actor.person, submitted_at=now)
+    move(request, transition.state, by=actor, at=now, reason=reason, submitted_by=actor.person, submitted_at=now)
     outbox.tell(
         "change_request.submitted", workspace_id=actor.workspace_id, subject=("change_request", request.pk), at=now
     )
@@ -430,7 +431,7 @@ def _give_verdict(
         # What it looks back at is live already: the reviewer's approval closes it.
         transition = review.Transition(review.State.PUBLISHED, transition.approvals)
     decided = {"decided_at": now} if transition.state is not review.State.IN_REVIEW else {}
-    move(request, transition.state, **decided)
+    move(request, transition.state, by=actor, at=now, **decided)
     outbox.tell(
         "change_request.verdict_given",
         workspace_id=actor.workspace_id,
@@ -469,7 +470,7 @@ def withdraw(*, request_id: UUID, actor: Actor, reason: str) -> ChangeRequest:
         transition = review.decide_withdraw(selectors.detail(request).facts, people_access.facts(actor))
     reason = _reason(reason, needed=True)
     now = database_now()
-    move(request, transition.state, decided_at=now)
+    move(request, transition.state, by=actor, at=now, decided_at=now)
     outbox.tell(
         "change_request.withdrawn",
         workspace_id=actor.workspace_id,

@@ -150,8 +150,8 @@ def test_one_verdict_of_many_counts_and_the_others_are_told_what_became_of_it(wo
         (given,) = Verdict.objects.filter(request=request)
         request.refresh_from_db()
         assert request.state == {"approve": "approved", "reject": "rejected"}[given.verdict]
-        told = {each.details["state"] for each in results if isinstance(each, Refusal)}
-        assert told == {request.state}
+        told = {(each.details["state"], each.details["by"]) for each in results if isinstance(each, Refusal)}
+        assert told == {(request.state, given.person.name)}
     assert whole(workspace)
 
 

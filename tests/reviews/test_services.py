@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -143,6 +144,43 @@ def test_a_second_verdict_is_refused_once_it_is_decided(ada: Actor, grace: Actor
         )
     )
     assert (refusal.code, refusal.details["state"]) == ("wrong_state", "approved")
+
+
+def test_whoever_comes_second_is_told_who_was_first_and_when(ada: Actor, grace: Actor, pat: Actor) -> None:
+    a_published_tool(author=ada, reviewer=grace, publisher=pat)
+    request = ChangeRequest.objects.get()
+    refusal = refused(lambda: publishing.publish(request_id=request.pk, actor=pat))
+    assert request.moved_at is not None
+    at = request.moved_at.astimezone(UTC)
+    assert f"published since {at:%d %B %Y, %H:%M:%S} UTC, by Pat Lindqvist" in refusal.message
+    assert refusal.details == {"state": "published", "by": "Pat Lindqvist", "at": at.isoformat()}
+
+
+def test_every_move_of_a_change_request_counts(ada: Actor, grace: Actor, pat: Actor) -> None:
+    revision = a_revision(author=ada)
+    request = services.open_change_request(actor=ada, items=[WantedItem(revision.document_id)])
+    seen = []
+    for act in (
+        lambda: services.submit(request_id=request.pk, actor=ada, reason="Now."),
+        lambda: a_revision(author=ada, require_equal=None),
+        lambda: services.submit(request_id=request.pk, actor=ada, reason="Again."),
+        lambda: services.give_verdict(
+            request_id=request.pk, actor=grace, verdict=review.Verdict.APPROVE, digest=request.digest
+        ),
+        lambda: publishing.publish(request_id=request.pk, actor=pat),
+    ):
+        act()
+        request.refresh_from_db()
+        seen.append((request.version, request.state, request.moved_by))
+    versions = [version for version, _, _ in seen]
+    assert versions == sorted(set(versions))
+    assert [(state, by and by.username) for _, state, by in seen] == [
+        ("in_review", "ada"),
+        ("draft", "ada"),
+        ("in_review", "ada"),
+        ("approved", "grace"),
+        ("published", "pat"),
+    ]
 
 
 def test_a_second_publish_is_refused(ada: Actor, grace: Actor, pat: Actor) -> None:
