@@ -67,7 +67,8 @@ def _filtered(actor: Actor, chosen: dict[str, str]) -> QuerySet[Entry]:
     start, end = _day(chosen["from"], "from"), _day(chosen["to"], "to")
     if start:
         rows = rows.filter(at__gte=start)
-    if end:
+    # After the last day there is no other to stop at.
+    if end and end.date() < date.max:
         rows = rows.filter(at__lt=end + timedelta(days=1))
     return rows
 

@@ -81,6 +81,11 @@ def test_a_day_nothing_happened_shows_that_the_filter_hides_all(client: Client, 
     assert "The filter hides all" in reply.content.decode()
 
 
+def test_the_last_day_there_is_may_end_the_filter(client: Client, ada: Actor) -> None:
+    for path in ("", "export/"):
+        assert client.get(f"/w/{ada.workspace_key}/audit/{path}?from=0001-01-01&to=9999-12-31").status_code == 200
+
+
 def test_an_entry_shows_the_exact_text_that_was_hashed(client: Client, ada: Actor) -> None:
     entry = Entry.objects.get(action="change_request.submitted")
     reply = client.get(f"/w/{ada.workspace_key}/audit/{entry.number}/")
