@@ -31,6 +31,11 @@ class SignIn(LoginView):
     authentication_form = SignInForm
     redirect_authenticated_user = True
 
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """The way back that was asked for, unless it leads to this very page."""
+        following = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next")) or ""
+        return "" if following.partition("?")[0] == self.request.path else following
+
     def form_valid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
         response = super().form_valid(form)
         person = person_of(self.request)

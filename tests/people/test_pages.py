@@ -27,6 +27,17 @@ def test_a_one_time_password_leads_to_choosing_ones_own_and_nowhere_else(root: A
         assert client.get(path)["Location"] == "/password/"
 
 
+@pytest.mark.parametrize(
+    "following", ["/sign-in/", "/sign-in/?next=/", "http://testserver/sign-in/", "//evil.example/"]
+)
+def test_the_sign_in_page_never_leads_back_to_itself_nor_elsewhere(ada: Actor, following: str) -> None:
+    client = Client()
+    reply = client.post("/sign-in/", {"username": "ada", "password": PASSWORD, "next": following})
+    assert (reply.status_code, reply["Location"]) == (302, "/")
+    again = client.get("/sign-in/", {"next": following})
+    assert (again.status_code, again["Location"]) == (302, "/")
+
+
 def test_a_chosen_password_opens_the_house(root: Actor) -> None:
     made = services.create_person(username="bo", roles=["viewer"], actor=root)
     client = Client()
