@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import (
+    BadRequest,
     PermissionDenied,
     RequestDataTooBig,
     SuspiciousOperation,
@@ -47,6 +48,8 @@ TITLES = {
 _PASSING = frozenset({401, 404, 409, 412, 429})
 _SECRET_FIELD = re.compile(r"csrfmiddlewaretoken|pass|token|secret|otp", re.IGNORECASE)
 _MOST_KEPT = 200_000
+#: What reading a form raises when it cannot be read: the page about it must not read it again.
+_UNREADABLE = (BadRequest, SuspiciousOperation, UnreadablePostError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _kept_text(request: HttpRequest) -> list[Kept]:
         return []
     try:
         fields = [(name, value) for name, values in request.POST.lists() for value in values]
-    except (SuspiciousOperation, UnreadablePostError):
+    except _UNREADABLE:
         return []
     kept = [Kept(name, str(value)) for name, value in fields if value and not _SECRET_FIELD.search(name)]
     return kept if sum(len(field.value) for field in kept) <= _MOST_KEPT else []
@@ -79,7 +82,7 @@ def _kept_text(request: HttpRequest) -> list[Kept]:
 def _file_names(request: HttpRequest) -> list[str]:
     try:
         return [str(file.name) for _, files in request.FILES.lists() for file in files]
-    except (SuspiciousOperation, UnreadablePostError):
+    except _UNREADABLE:
         return []
 
 

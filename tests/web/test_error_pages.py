@@ -113,6 +113,14 @@ def test_too_large_a_form_is_413_before_the_csrf_check_as_well(settings: Any) ->
     assert strict.post("/fields/", {"a": "x" * 2000}).status_code == 413
 
 
+@pytest.mark.parametrize("enforced", [True, False], ids=["at the CSRF check", "in the view"])
+def test_a_form_in_another_encoding_is_400_and_the_page_about_it_can_be_drawn(enforced: bool) -> None:
+    browser = Client(enforce_csrf_checks=enforced, raise_request_exception=False)
+    browser.cookies["csrftoken"] = "a" * 32
+    response = browser.post("/fields/", b"a=1", content_type="application/x-www-form-urlencoded; charset=utf-16")
+    assert (response.status_code, "<code>bad_request</code>" in text(response)) == (400, True)
+
+
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "fragment"])
 def test_a_form_from_before_the_sign_in_is_refused_as_stale(headers: dict[str, str]) -> None:
     strict = Client(enforce_csrf_checks=True)
