@@ -35,11 +35,12 @@ def read(raw: bytes) -> dict[str, Any]:
         raise Refusal("not_toml", str(error)) from None
     except RecursionError:
         _refuse_depth()
+    except ValueError:
+        # Python reads no decimal integer of thousands of digits.
+        _refuse_integer("of thousands of digits")
     for number in _integers(table):
         if number not in _I64:
-            raise Refusal(
-                "not_toml", f"The integer {str(number)[:40]} is outside the 64-bit range; write it as a string."
-            )
+            _refuse_integer(str(number) if number.bit_length() <= 128 else f"of {number.bit_length()} bits")
     if text.count("[") + text.count("{") > MAX_NESTING or text.count(".") >= MAX_NESTING:
         for statement in _statements(text):
             if statement.parts > MAX_NESTING or statement.nesting > MAX_NESTING:
@@ -64,6 +65,10 @@ def _float(text: str) -> float:
     if number - number != 0.0 and text.lstrip("+-") not in {"inf", "nan"}:
         raise _OutOfRange(f"The number {text[:40]} is outside the range of a double; write it as a string.")
     return number
+
+
+def _refuse_integer(which: str) -> NoReturn:
+    raise Refusal("not_toml", f"The integer {which} is outside the 64-bit range; write it as a string.")
 
 
 def _refuse_syntax(why: str, text: str) -> NoReturn:
