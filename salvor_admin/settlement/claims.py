@@ -94,7 +94,8 @@ def hand_over_case(*, intent_id: UUID, actor: Actor, to: str) -> Claim:
         Membership.objects.select_related("person")
         .filter(
             workspace_id=actor.workspace_id,
-            person__username__iexact=to,
+            # The database cannot be asked for NUL; no user name holds what stands in for it.
+            person__username__iexact=to.replace("\0", "\ufffd"),
             person__is_active=True,
             roles__contains=[Role.SETTLER.value],
         )

@@ -69,7 +69,9 @@ def among_some(rows: QuerySet[Intent], text: str) -> QuerySet[Intent]:
 
 def has_term(sought: str) -> Func:
     """Whether some term of a call begins with the text."""
-    text = sought.removeprefix("sha256:")[:200].replace("\\", "\\\\").replace("'", "''")
+    # The bare prefix is no part of a key yet, and an empty word is none to look for.
+    word = sought.removeprefix("sha256:") or sought
+    text = word[:200].replace("\\", "\\\\").replace("'", "''")
     terms = Func(F("subject"), F("idempotency_key"), function="call_terms")
     query = Func(Value(f"'{text}':*"), template="%(expressions)s::tsquery")
     return Func(terms, query, template="(%(expressions)s)", arg_joiner=" @@ ", output_field=BooleanField())

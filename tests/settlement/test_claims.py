@@ -156,7 +156,7 @@ def test_a_case_is_handed_only_to_another_settler_and_only_by_its_holder(
     call: Intent, noor: Actor, bo: Actor, ada: Actor, kim: Actor
 ) -> None:
     services.claim_case(intent_id=call.pk, actor=noor)
-    for stranger in ("ada", "kim", "nobody"):
+    for stranger in ("ada", "kim", "nobody", "", "b\0o"):
         refused("bad_request", services.hand_over_case, intent_id=call.pk, actor=noor, to=stranger)
     refused("bad_request", services.hand_over_case, intent_id=call.pk, actor=noor, to="noor")
     refused("wrong_state", services.hand_over_case, intent_id=call.pk, actor=bo, to="noor")

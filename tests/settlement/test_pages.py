@@ -466,6 +466,7 @@ def test_the_three_kinds_of_nothing_differ(browser: Client, cast: Cast, workspac
         ({"runtime": "other"}, False),
         ({"state": "waiting"}, True), ({"state": "claimed"}, False), ({"state": "mine"}, False),
         ({"state": "overdue"}, False), ({"state": "decided"}, False), ({"state": "all"}, True),
+        ({"q": "sha256:"}, False), ({"q": "sha256:", "state": "all"}, False), ({"q": "'"}, False), ({"q": "\\"}, False),
     ],
 )  # fmt: skip
 def test_filters_and_search_stand_in_the_address(
