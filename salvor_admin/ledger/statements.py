@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -42,7 +42,7 @@ class Statement:
 def run(statement: Statement, values: Mapping[str, Any]) -> list[Row]:
     """The rows of a statement, every value as the server's text; what the cursor does on top costs as much as Python
     needs for the rest of a request."""
-    parameters = [_spelt(values[name]) for name in statement.names]
+    parameters = [_SPELL[type(value)](value) for value in map(values.__getitem__, statement.names)]
     for attempt in (1, 2):
         connection.ensure_connection()
         raw = cast("psycopg.Connection[Any]", connection.connection)
@@ -114,20 +114,17 @@ def _spoil() -> None:
         transaction.set_rollback(True)
 
 
-def _spelt(value: Any) -> bytes | None:
-    match value:
-        case None:
-            return None
-        case str():
-            if "\0" in value:
-                raise ValueError("a text for the database holds the NUL character")
-            return value.encode()
-        case bool():
-            return b"t" if value else b"f"
-        case int():
-            return b"%d" % value
-        case bytes():
-            return b"\\x" + value.hex().encode()
-        case UUID():
-            return str(value).encode()
-    raise TypeError(type(value))
+def _text(value: str) -> bytes:
+    if "\0" in value:
+        raise ValueError("a text for the database holds the NUL character")
+    return value.encode()
+
+
+_SPELL: Final[Mapping[type, Callable[[Any], bytes | None]]] = {
+    type(None): lambda value: None,
+    str: _text,
+    bool: lambda value: b"t" if value else b"f",
+    int: lambda value: b"%d" % value,
+    bytes: lambda value: b"\\x" + value.hex().encode(),
+    UUID: lambda value: str(value).encode(),
+}

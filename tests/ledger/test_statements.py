@@ -92,5 +92,5 @@ def test_an_error_within_a_block_spoils_it() -> None:
 def test_a_text_that_the_database_would_cut_is_not_sent() -> None:
     with pytest.raises(ValueError, match="NUL"):
         run(ADD, VALUES | {"text": "a\0b"})
-    with pytest.raises(TypeError):
+    with pytest.raises(KeyError):
         run(ADD, VALUES | {"text": 1.5})
