@@ -7,7 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 from celery import current_app
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from salvor_admin.celery import app
 from salvor_admin.delivery import queueing, recipients, tasks
@@ -187,12 +189,7 @@ def test_after_a_storm_of_calls_the_rest_waits_for_the_next_ten_minutes(reachabl
     assert (late.next_attempt_at.minute % 10, late.next_attempt_at.second) == (0, 0)
 
 
-def test_noticing_many_calls_asks_the_database_no_more_often_than_noticing_one(
-    reachable: Cast, root: Actor, django_assert_num_queries: object
-) -> None:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
+def test_noticing_many_calls_asks_the_database_no_more_often_than_noticing_one(reachable: Cast, root: Actor) -> None:
     a_tool(reachable)
     a_colleague(root, "nils", "settler")
     counts = []
