@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 
@@ -16,7 +17,7 @@ class Run(models.Model):
     """One run's folded head and its lease. The log is the truth; the head is what the next write is judged by.
 
     PostgreSQL parses a check constraint anew at every write, so here stand only those that a race could break; words of
-    a fixed list come from the domain's own enumerations (docs/decisions).
+    a fixed list come from the domain's own enumerations (docs/decisions/hot-path.md).
     """
 
     workspace = models.ForeignKey("people.Workspace", on_delete=models.PROTECT, related_name="runs", db_index=False)
@@ -126,7 +127,7 @@ class Intent(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # One statement writes an intent together with its run, from rows it has just read, and none of them is ever
-    # deleted: checking each of these again, and indexing each by itself, would cost every call (docs/decisions).
+    # deleted: checking each of these again, and indexing each by itself, would cost every call (docs/decisions/hot-path.md).
     workspace = models.ForeignKey(
         "people.Workspace", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
     )
@@ -192,6 +193,8 @@ class Intent(models.Model):
             models.Index(
                 fields=["workspace", "likeness"], condition=Q(likeness__isnull=False), name="intents_by_likeness"
             ),
+            # Rows lie in the order of time, so a summary of each stretch of them finds a week; it costs a write nothing.
+            BrinIndex(fields=["recorded_at"], pages_per_range=32, autosummarize=True, name="intents_by_time"),
         ]
 
     def __str__(self) -> str:

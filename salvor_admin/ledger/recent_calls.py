@@ -16,7 +16,7 @@ WEEK: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class RecentCalls:
-    """The calls of a week. `more`: there are over a thousand, and what is told by outcome is of the newest thousand."""
+    """The calls of a week. `more`: there are over a thousand, and what is told by outcome is of a thousand of them."""
 
     number: int
     more: bool
@@ -33,7 +33,7 @@ def of_tool(workspace_id: int, tool: str) -> RecentCalls:
     since = database_now() - WEEK
     rows = list(
         Intent.objects.filter(workspace_id=workspace_id, tool=tool, recorded_at__gte=since)
-        .order_by("-recorded_at")
+        .order_by()
         .values_list("standing", "refusals")[: COUNTED + 1]
     )
     told = rows[:COUNTED]

@@ -1,7 +1,7 @@
 """Running the ledger's own statements on Django's connection, prepared, so that tests roll them back with the rest.
 
 Not through Django's cursor: it binds values on the client and prepares nothing, and planning these joins anew costs ten
-times what running them does (docs/decisions).
+times what running them does (docs/decisions/hot-path.md).
 """
 
 from __future__ import annotations
