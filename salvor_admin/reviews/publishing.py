@@ -16,7 +16,7 @@ from salvor_admin.outbox import services as outbox
 from salvor_admin.people import access as people_access
 from salvor_admin.people.access import Actor
 from salvor_admin.people.services import next_number
-from salvor_admin.reviews import access, selectors, services
+from salvor_admin.reviews import access, items, selectors, services
 from salvor_admin.reviews.models import (
     ChangeItem,
     ChangeRequest,
@@ -69,7 +69,7 @@ def publish(*, request_id: UUID, actor: Actor, digest: str | None = None) -> Pub
                 "number": request.number,
                 "digest": request.digest,
                 "publication": publication.number,
-                "items": services.told_items(detail.items),
+                "items": items.told(detail.items),
             },
         )
         return publication
@@ -159,7 +159,7 @@ def revoke(*, document_id: UUID, reason: str, actor: Actor) -> Publication:
     ChangeItem.objects.create(
         request=request, document=document, action=review.Action.REMOVE.value, revision=None, base=was, open=False
     )
-    services.move(request, review.State.IN_REVIEW, by=acting, at=now, digest=services.digest_of(request))
+    services.move(request, review.State.IN_REVIEW, by=acting, at=now, digest=items.digest_of(request))
     publication = _put_live(acting, [(document, None)], cause="revoke", request=request, reason=why, now=now)
     _make_stale(document, actor=acting, publication=publication, now=now)
     _tell(acting, "document.revoked", ("document", document.pk), publication, now)

@@ -21,6 +21,8 @@ from salvor_admin.people import access as people_access
 from salvor_admin.people.access import Actor
 from salvor_admin.people.services import next_number
 from salvor_admin.reviews import access, examining, selectors
+from salvor_admin.reviews import items as request_items
+from salvor_admin.reviews.items import WantedItem as WantedItem
 from salvor_admin.reviews.models import (
     Acknowledgement,
     ChangeItem,
@@ -42,15 +44,6 @@ class Source:
     kind: str = "form"
     name: str = ""
     raw: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WantedItem:
-    """One document of a change request to be: set to a revision (an old one rolls back), or removed."""
-
-    document_id: UUID
-    action: str = review.Action.SET.value
-    revision: int | None = None
 
 
 @transaction.atomic
@@ -151,7 +144,7 @@ def _take_up(request: ChangeRequest, revision: Revision, *, actor: Actor, now: d
     ChangeItem.objects.filter(request=request, document_id=revision.document_id).update(
         action=review.Action.SET.value, revision=revision, base=revision.base
     )
-    move(request, transition.state, by=actor, at=now, digest=digest_of(request))
+    move(request, transition.state, by=actor, at=now, digest=request_items.digest_of(request))
     audit.record(
         "change_request.revised",
         subject=("change_request", request.pk),
@@ -162,15 +155,9 @@ def _take_up(request: ChangeRequest, revision: Revision, *, actor: Actor, now: d
             "was_digest": before,
             "digest": request.digest,
             "voided": sum(1 for verdict in detail.verdicts if verdict.digest == before and before != request.digest),
-            "items": told_items(selectors.items_of(request)),
+            "items": request_items.told(selectors.items_of(request)),
         },
     )
-
-
-def digest_of(request: ChangeRequest) -> str:
-    """The digest of exactly what a change request holds now."""
-    items = selectors.items_of(request)
-    return review.request_digest(selectors.facts_of(request, items, [], []).items)
 
 
 def move(request: ChangeRequest, state: review.State, *, by: Actor, at: datetime, **columns: Any) -> None:
@@ -204,13 +191,13 @@ def open_change_request(
     if len({item.document_id for item in items}) != len(items):
         raise Refusal("bad_request", "A document stands twice in this change request; name each once.", place="items")
     now = database_now()
-    held = _held_by_one_draft(items)
+    held = request_items.held_by_one_draft(items)
     if held is not None:
         request = access.change_request_for_decision(actor, held)
         if request.state != review.State.DRAFT:
-            raise _change_open(items)
-        _set_items(request, access.documents_for_change(actor, [i.document_id for i in items]), items)
-        move(request, review.State(request.state), by=actor, at=now, digest=digest_of(request))
+            raise request_items.change_open(items)
+        request_items.set_items(request, access.documents_for_change(actor, [i.document_id for i in items]), items)
+        move(request, review.State(request.state), by=actor, at=now, digest=request_items.digest_of(request))
     else:
         locked = access.documents_for_change(actor, [item.document_id for item in items])
         request = ChangeRequest.objects.create(
@@ -224,10 +211,10 @@ def open_change_request(
         )
         try:
             with transaction.atomic():
-                _set_items(request, locked, items)
+                request_items.set_items(request, locked, items)
         except IntegrityError:
-            raise _change_open(items) from None
-        move(request, review.State.DRAFT, by=actor, at=now, digest=digest_of(request))
+            raise request_items.change_open(items) from None
+        move(request, review.State.DRAFT, by=actor, at=now, digest=request_items.digest_of(request))
         audit.record(
             "change_request.opened",
             subject=("change_request", request.pk),
@@ -236,71 +223,12 @@ def open_change_request(
             details={
                 "number": request.number,
                 "digest": request.digest,
-                "items": told_items(selectors.items_of(request)),
+                "items": request_items.told(selectors.items_of(request)),
             },
         )
     if submit:
         _submit(request, actor=actor, reason=reason, now=now)
     return request
-
-
-def _held_by_one_draft(items: Sequence[WantedItem]) -> UUID | None:
-    wanted = {item.document_id for item in items}
-    open_items = list(
-        ChangeItem.objects.filter(document_id__in=wanted, open=True).values_list("request_id", "request__state")
-    )
-    if len(open_items) != len(wanted) or len(set(open_items)) != 1:
-        return None
-    request_id, state = open_items[0]
-    others = ChangeItem.objects.filter(request_id=request_id).exclude(document_id__in=wanted)
-    return request_id if state == review.State.DRAFT and not others.exists() else None
-
-
-def _change_open(items: Sequence[WantedItem]) -> Refusal:
-    held = (
-        ChangeItem.objects.select_related("request", "document")
-        .filter(document_id__in=[item.document_id for item in items], open=True)
-        .first()
-    )
-    if held is None:
-        return Refusal(
-            "change_open", "Another change of this document was open a moment ago; try again.", place="items"
-        )
-    return Refusal(
-        "change_open",
-        f"CR-{held.request.number} already changes {held.document.label}, and is {held.request.state}; "
-        "save a revision there, or wait until it is decided.",
-        place="items",
-        details={"change_request": str(held.request_id), "state": held.request.state},
-    )
-
-
-def _set_items(request: ChangeRequest, locked: Sequence[Document], items: Sequence[WantedItem]) -> None:
-    by_id = {document.pk: document for document in locked}
-    for item in items:
-        document = by_id[item.document_id]
-        revision = _wanted_revision(document, item)
-        ChangeItem.objects.update_or_create(
-            request=request,
-            document=document,
-            defaults={"action": item.action, "revision": revision, "base": document.live_revision, "open": True},
-        )
-
-
-def _wanted_revision(document: Document, item: WantedItem) -> Revision | None:
-    if item.action not in {action.value for action in review.Action}:
-        raise Refusal("bad_request", f"{item.action!r} is no action; say set or remove.", place="items")
-    if item.action == review.Action.REMOVE:
-        if document.live_revision is None:
-            raise Refusal("nothing_to_remove", f"{document.label} is not live, so it cannot be removed.", place="items")
-        return None
-    number = item.revision if item.revision is not None else document.last_revision_number
-    revision = Revision.objects.filter(document=document, number=number).first()
-    if revision is None:
-        raise Refusal("not_found", f"{document.label} has no revision {number}.", place="items")
-    if revision.pk == document.live_revision_id:
-        raise Refusal("nothing_to_review", f"Revision {number} of {document.label} is live already.", place="items")
-    return revision
 
 
 def needed_reason(text: str) -> str:
@@ -321,21 +249,6 @@ def _reason(text: str, *, needed: bool) -> str:
     if "\0" in reason:
         raise Refusal("bad_request", "A reason holds no NUL character; take it out.", place="reason")
     return reason
-
-
-def told_items(items: Sequence[ChangeItem]) -> list[dict[str, Any]]:
-    """The items of a change request as the audit trail tells them."""
-    return [
-        {
-            "kind": item.document.kind,
-            "key": item.document.key,
-            "action": item.action,
-            "revision": item.revision.number if item.revision else None,
-            "digest": item.revision.digest if item.revision else None,
-            "base": item.base.number if item.base else None,
-        }
-        for item in items
-    ]
 
 
 @transaction.atomic
@@ -366,7 +279,7 @@ def _submit(request: ChangeRequest, *, actor: Actor, reason: str, now: datetime)
             "number": request.number,
             "digest": request.digest,
             "reason": reason,
-            "items": told_items(selectors.items_of(request)),
+            "items": request_items.told(selectors.items_of(request)),
         },
     )
 

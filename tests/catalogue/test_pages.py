@@ -121,7 +121,11 @@ def test_any_two_revisions_are_compared_either_way(ada: Actor, grace: Actor, pat
 def test_a_revision_tells_who_approved_and_published_it(ada: Actor, grace: Actor, pat: Actor) -> None:
     a_published_tool(author=ada, reviewer=grace, publisher=pat)
     (told,) = document_page(ada).context["histories"]
-    assert (told.is_live, told.approved_by, [each.number for each in told.publications]) == (True, ("Grace Okafor",), [1])
+    assert (told.is_live, told.approved_by, [each.number for each in told.publications]) == (
+        True,
+        ("Grace Okafor",),
+        [1],
+    )
     assert told.publications[0].published_by == pat.person
 
 
