@@ -9,6 +9,7 @@ ACTIONS: Final[dict[str, str]] = {
     "person.created": "added a person",
     "person.roles_changed": "changed what a person may do here",
     "person.deactivated": "deactivated a person",
+    "person.taken_out": "took a person out of this workspace",
     "person.reactivated": "let a person back in",
     "person.password_changed": "chose a new password",
     "person.password_reset": "gave a person a new one-time password",

@@ -112,6 +112,8 @@ def create_person(
     email: str = "",
 ) -> NewPerson:
     """Somebody new with a one-time password; somebody who is known elsewhere is only added to this workspace."""
+    # Locked before any membership, as when they are deactivated: they are not added while their access ends.
+    person = Person.objects.select_for_update(no_key=True).filter(username__iexact=username.replace("\0", "")).first()
     if isinstance(actor, Actor):
         actor = access.deciding(actor)
         access.require(actor, Role.ADMIN, "add people")
@@ -124,7 +126,13 @@ def create_person(
         )
     now = database_now()
     password: str | None = None
-    person = Person.objects.filter(username__iexact=username).first()
+    if person is not None and not person.is_active:
+        raise Refusal(
+            "wrong_state",
+            f"{person.username} is deactivated. An admin of a workspace they belong to lets them back in first.",
+            place="username",
+            details={"state": "deactivated"},
+        )
     if person is None:
         password = tokens.one_time_password()
         person = Person(
@@ -210,9 +218,20 @@ def _refuse_last_admin(actor: Actor, person_id: int) -> None:
         raise Refusal("last_admin", "This is the last admin here; make somebody else an admin first.")
 
 
+def _belongs_to_others(person: Person, actor: Actor) -> bool:
+    """Whether the person also works in a workspace that is not the actor's to administer, or has no other admin."""
+    admins = Membership.objects.filter(roles__contains=[Role.ADMIN.value], person__is_active=True)
+    mine = admins.filter(person_id=actor.person_id).exclude(person_id=person.pk).values("workspace_id")
+    elsewhere = Membership.objects.filter(person=person).exclude(workspace_id=actor.workspace_id)
+    return elsewhere.exclude(workspace_id__in=mine).exists()
+
+
 @transaction.atomic
 def deactivate_person(*, person_id: int, reason: str, actor: Actor) -> Person:
-    """Ends a person's sessions and tokens at once, everywhere; their open verdicts count no more."""
+    """Ends a person's sessions and tokens at once; their open verdicts count no more.
+
+    Workspaces are walls: somebody who also works where the actor is no admin is taken out of this workspace alone.
+    """
     person = Person.objects.select_for_update(no_key=True).filter(pk=person_id).first()
     _lock_admins(actor)
     actor = access.deciding(actor)
@@ -225,18 +244,33 @@ def deactivate_person(*, person_id: int, reason: str, actor: Actor) -> Person:
     list(Membership.objects.select_for_update().filter(person=person).order_by("pk").values_list("pk", flat=True))
     _refuse_last_admin(actor, person_id)
     now = database_now()
-    person.is_active = False
-    person.save(update_fields=["is_active"])
-    PersonalToken.objects.filter(person=person, revoked_at__isnull=True).update(revoked_at=now)
-    end_sessions(person)
+    tokens_here = PersonalToken.objects.filter(person=person, revoked_at__isnull=True)
+    stays_elsewhere = _belongs_to_others(person, actor)
+    if stays_elsewhere:
+        tokens_here.filter(workspace_id=actor.workspace_id).update(revoked_at=now)
+        Membership.objects.filter(person=person, workspace_id=actor.workspace_id).delete()
+    else:
+        person.is_active = False
+        person.save(update_fields=["is_active"])
+        tokens_here.update(revoked_at=now)
+        end_sessions(person)
     audit.record(
-        "person.deactivated",
+        "person.taken_out" if stays_elsewhere else "person.deactivated",
         subject=("person", person.pk),
         actor=actor,
         at=now,
         details={"username": person.username, "reason": reason},
     )
     return person
+
+
+def _refuse_others_person(person: Person, actor: Actor, what: str) -> None:
+    if _belongs_to_others(person, actor):
+        raise Refusal(
+            "not_allowed",
+            f"{person.username} belongs to another workspace too, where you are no admin, and cannot be {what} from here. "
+            "Ask an admin of that one.",
+        )
 
 
 @transaction.atomic
@@ -248,6 +282,7 @@ def reactivate_person(*, person_id: int, actor: Actor) -> Person:
     person = membership.person
     if person.is_active:
         raise Refusal("wrong_state", f"{person.username} is active already.", details={"state": "active"})
+    _refuse_others_person(person, actor, "let back in")
     person.is_active = True
     person.save(update_fields=["is_active"])
     audit.record(
@@ -302,8 +337,10 @@ def reset_password(*, person_id: int, actor: Actor | Shell) -> str:
         actor = access.deciding(actor)
         access.require(actor, Role.ADMIN, "reset passwords")
     membership = _membership(actor, person_id)
-    password = tokens.one_time_password()
     person = membership.person
+    if isinstance(actor, Actor):
+        _refuse_others_person(person, actor, "given a new password")
+    password = tokens.one_time_password()
     person.set_password(password)
     person.must_change_password = True
     person.save(update_fields=["password", "must_change_password"])

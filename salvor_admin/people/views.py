@@ -165,7 +165,13 @@ def deactivate(request: HttpRequest, actor: Actor, person_id: int) -> HttpRespon
             "reason_missing", "Say why this person is deactivated; it stands in the audit trail.", place="reason"
         )
     person = services.deactivate_person(person_id=person_id, reason=reason, actor=actor)
-    messages.success(request, f"{person.name} is deactivated: sessions and tokens have ended.")
+    messages.success(
+        request,
+        f"{person.name} is out of this workspace, and their tokens for it have ended. They work elsewhere too, so they can "
+        "still sign in there."
+        if person.is_active
+        else f"{person.name} is deactivated: sessions and tokens have ended.",
+    )
     return redirect("people:people", workspace=actor.workspace_key)
 
 

@@ -111,6 +111,37 @@ def test_another_workspaces_person_is_not_there(kim: Actor, noor: Actor) -> None
     )
 
 
+def test_an_admin_ends_the_access_to_their_own_workspace_alone(noor: Actor, root: Actor, kim: Actor) -> None:
+    """Kim, an admin elsewhere, takes Noor in and deactivates her: nothing of it reaches Noor's own workspace."""
+    services.create_person(username="noor", roles=["settler"], actor=kim)
+    here = services.create_personal_token(person=noor.person, scope="read", lives=timedelta(hours=1), actor=noor)
+    there = services.create_personal_token(
+        person=noor.person, scope="read", lives=timedelta(hours=1), actor=services.Shell(kim.workspace)
+    )
+    client = Client()
+    assert client.login(username="noor", password=PASSWORD)
+    services.deactivate_person(person_id=noor.person_id, reason="mine now", actor=kim)
+    assert client.get(f"/w/{noor.workspace_key}/people/").status_code == 200
+    assert client.get(f"/w/{kim.workspace_key}/people/").status_code == 404
+    revoked = {row.pk: row.revoked_at is not None for row in PersonalToken.objects.all()}
+    assert revoked == {here.row.pk: False, there.row.pk: True}
+    assert Entry.objects.get(action="person.taken_out").workspace_id == kim.workspace_id
+    refusal = refused(lambda: services.deactivate_person(person_id=noor.person_id, reason="x", actor=kim))
+    assert refusal.code == "not_found"
+
+
+def test_somebody_deactivated_is_neither_added_nor_let_in_from_elsewhere(noor: Actor, root: Actor, kim: Actor) -> None:
+    services.create_person(username="noor", roles=[], actor=kim)
+    Person.objects.filter(pk=noor.person_id).update(is_active=False)
+    for act in (
+        lambda: services.reactivate_person(person_id=noor.person_id, actor=kim),
+        lambda: services.reset_password(person_id=noor.person_id, actor=kim),
+    ):
+        assert refused(act).code == "not_allowed"
+    Membership.objects.filter(person=noor.person, workspace=kim.workspace).delete()
+    assert refused(lambda: services.create_person(username="noor", roles=[], actor=kim)).code == "wrong_state"
+
+
 def test_a_token_is_stored_as_a_hash_alone(ada: Actor) -> None:
     made = services.create_personal_token(person=ada.person, scope="draft", lives=timedelta(hours=1), actor=ada)
     row = PersonalToken.objects.get()
