@@ -29,7 +29,7 @@ def violation(schema: Json, arguments: Json) -> str | None:
     if strict_json.depth(declared) > MAX_SCHEMA_DEPTH:
         return "The declared JSON Schema is invalid: it nests too deep to be checked."
     try:
-        fault = _check(canonical.text(declared))(arguments)
+        fault = _check(canonical.text(declared))[0](arguments)
     except SchemaProblem as error:
         return f"The declared JSON Schema is invalid: at {error.problem.place or 'its root'}, {error.problem.why}."
     except schema_full.BadPatterns as error:
@@ -41,23 +41,39 @@ def violation(schema: Json, arguments: Json) -> str | None:
 
 def problem(schema: Json) -> str | None:
     """Why a declared schema can check nothing, or None."""
-    if schema is None:
+    return Room().problem(schema)
+
+
+class Room:
+    """How many patterns the schemas of one file may still hold, so that a file costs no more than one schema."""
+
+    def __init__(self) -> None:
+        self.left = schema_full.PATTERN_ROOM
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.left <= 0
+
+    def problem(self, schema: Json) -> str | None:
+        """Why a declared schema can check nothing, or None; nothing is looked at once the room is used up."""
+        if schema is None or self.is_used_up:
+            return None
+        if strict_json.depth(schema) > MAX_SCHEMA_DEPTH:
+            return "it nests too deep"
+        try:
+            self.left -= _check(canonical.text(schema))[1]
+        except SchemaProblem as error:
+            return f"at {error.problem.place or 'its root'}, {error.problem.why}"
+        except schema_full.BadPatterns as error:
+            self.left -= error.spent
+            return error.problems[0].why
         return None
-    if strict_json.depth(schema) > MAX_SCHEMA_DEPTH:
-        return "it nests too deep"
-    try:
-        _check(canonical.text(schema))
-    except SchemaProblem as error:
-        return f"at {error.problem.place or 'its root'}, {error.problem.why}"
-    except schema_full.BadPatterns as error:
-        return error.problems[0].why
-    return None
 
 
 @lru_cache(maxsize=256)
-def _check(text: str) -> Callable[[Any], Fault | None]:
+def _check(text: str) -> tuple[Callable[[Any], Fault | None], int]:
     schema = strict_json.read(text.encode(), max_depth=MAX_SCHEMA_DEPTH + 1)
-    return schema_full.build(_without_formats(schema))
+    return schema_full.build_counted(_without_formats(schema))
 
 
 def _without_formats(schema: Json) -> Json:

@@ -14,6 +14,9 @@ from salvor_admin.domain.shapes import Place, named
 from salvor_admin.domain.sink import CatalogueEntry, Ceilings, Judgement
 from salvor_admin.domain.strict_json import Json
 
+MOST_BYTES = 4 * 1024 * 1024
+MOST_VALUES = 200_000
+MOST_MARKS = 200
 MAX_NESTING = 64
 DERIVED = "derived from the grant"
 ABSENT = "absent"
@@ -50,6 +53,19 @@ class CallCase:
         return sink.Reason.RELEASE_DENIED if tracked else sink.Reason.UNTRACKED_RELEASE_FIELD
 
 
+def read_file(raw: bytes) -> CallCase:
+    """The case of a JSON file."""
+    if len(raw) > MOST_BYTES or strict_json.is_crowded(raw, MOST_VALUES):
+        raise _wrong(
+            "", f"a case has at most {MOST_BYTES} bytes and {MOST_VALUES} values; leave out what is not judged"
+        )
+    try:
+        value = strict_json.read(raw)
+    except Refusal as refusal:
+        raise _wrong("", refusal.message.rstrip(".")) from None
+    return read_case(value)
+
+
 def read_case(value: Json) -> CallCase:
     """A case of the recorded form; members it does not know are ignored."""
     case = _object(value, "")
@@ -58,7 +74,7 @@ def read_case(value: Json) -> CallCase:
     agent = _object(case.get("agent") or {}, "/agent")
     return CallCase(
         reference=_text(_needed(case, "tool", ""), "/tool"),
-        arguments=read_value(_needed(case, "arguments", ""), "/arguments"),
+        arguments=_arguments(case),
         grant=grant,
         catalogue=read_catalogue(_text_form(case, "catalogue", DERIVED), grant),
         ceilings=Ceilings(
@@ -69,8 +85,24 @@ def read_case(value: Json) -> CallCase:
         bound=_json_text(case["bound_arguments_text"], "/bound_arguments_text")
         if case.get("bound_arguments_text") is not None
         else labels.NOTHING,
-        release_asked=None if case.get("release_asked") is None else _object(case["release_asked"], "/release_asked"),
+        release_asked=_release_asked(case),
     )
+
+
+def _arguments(case: Mapping[str, Json]) -> Labelled:
+    arguments = read_value(_needed(case, "arguments", ""), "/arguments")
+    if len(arguments.marks) > MOST_MARKS:
+        raise _wrong("/arguments", f"it carries {len(arguments.marks)} release marks and may carry {MOST_MARKS}")
+    return arguments
+
+
+def _release_asked(case: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    if case.get("release_asked") is None:
+        return None
+    asked = _object(case["release_asked"], "/release_asked")
+    for index, path in enumerate(_list(asked.get("fields") or [], "/release_asked/fields")):
+        _text(path, f"/release_asked/fields/{index}")
+    return asked
 
 
 def read_catalogue(written: Json, grant: ToolGrant | None) -> CatalogueEntry | None:

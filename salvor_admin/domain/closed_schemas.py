@@ -25,27 +25,18 @@ class Opening:
 
 def first_opening(schema: Json, dotted: str, at: str = "") -> Opening | None:
     """The first open place in sorted order, a parent before its children (contract 5.5)."""
+    return next(openings(schema, dotted, at), None)
+
+
+def openings(schema: Json, dotted: str, at: str = "") -> Iterator[Opening]:
+    """Every open place in that order, for a reviewer who closes them in one go."""
     if not isinstance(schema, dict):
-        return None
+        return
     why = _open_here(schema)
     if why is not None:
-        return Opening(dotted, at, why)
+        yield Opening(dotted, at, why)
     for inner, inner_dotted, inner_at in _subschemas(schema, dotted, at):
-        found = first_opening(inner, inner_dotted, inner_at)
-        if found is not None:
-            return found
-    return None
-
-
-def all_openings(schema: Json, dotted: str, at: str = "") -> list[Opening]:
-    """Every open place, for a reviewer who closes them in one go."""
-    if not isinstance(schema, dict):
-        return []
-    why = _open_here(schema)
-    found = [] if why is None else [Opening(dotted, at, why)]
-    for inner, inner_dotted, inner_at in _subschemas(schema, dotted, at):
-        found.extend(all_openings(inner, inner_dotted, inner_at))
-    return found
+        yield from openings(inner, inner_dotted, inner_at)
 
 
 def names_type(schema: dict[str, Any], word: str) -> bool:

@@ -6,12 +6,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from salvor_admin.domain import canonical, closed_schemas, tool_ids
+from salvor_admin.domain import canonical, closed_schemas, strict_json, tool_ids
 from salvor_admin.domain.grants import ToolGrant
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.shapes import named
 from salvor_admin.domain.strict_json import Json, pointer
 from salvor_admin.domain.tool_ids import ToolId
+
+MOST_BYTES = 4 * 1024 * 1024
+MOST_VALUES = 200_000
+MOST_TOOLS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,29 @@ def read_listing(pages: Sequence[Json], server: str) -> list[ListedTool]:
         for index, listed in enumerate(listed_tools(page)):
             tools.append(read_tool(listed, server, place=pointer("/tools", index)))
     return tools
+
+
+def read_page(raw: bytes) -> list[Json]:
+    """What stands in `tools` of a file that holds one `tools/list` result, unread."""
+    if len(raw) > MOST_BYTES or strict_json.is_crowded(raw, MOST_VALUES):
+        raise Refusal(
+            "listing_unreadable",
+            f"The listing has more than {MOST_BYTES} bytes or {MOST_VALUES} values; save fewer tools in one file.",
+            place="",
+        )
+    try:
+        page = strict_json.read(raw)
+    except Refusal as refusal:
+        raise Refusal("listing_unreadable", refusal.message, place="") from None
+    next_cursor(page)
+    listed = listed_tools(page)
+    if len(listed) > MOST_TOOLS:
+        raise Refusal(
+            "listing_unreadable",
+            f"The listing holds {len(listed)} tools and may hold {MOST_TOOLS}; save fewer in one file.",
+            place="/tools",
+        )
+    return listed
 
 
 def next_cursor(page: Json) -> str | None:

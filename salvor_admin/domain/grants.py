@@ -196,8 +196,9 @@ def check_grant(grant: ToolGrant, place: Place) -> None:
             f"spec.tools: '{grant.reference}' is not a tool reference; write tool://SERVER/TOOL",
         )
     seen: set[str] = set()
-    for field in sorted_fields(grant.protected_fields):
-        at = place.member("protected_fields").item(grant.protected_fields.index(field))
+    fields = grant.protected_fields
+    for index in sorted(range(len(fields)), key=lambda index: fields[index].path.encode()):
+        field, at = fields[index], place.member("protected_fields").item(index)
         _check_field(grant.reference, field, at)
         if field.path in seen:
             _refuse_field(grant.reference, field, at, "is protected twice; put its rules into one entry")
@@ -274,4 +275,5 @@ def _refuse(rule: str, place: Place, why: str) -> NoReturn:
 def refuse_rule(rule: str, place: str | None, why: str) -> NoReturn:
     """A refusal by one of the contract's named rules."""
     code = f"manifest_{rule.replace('-', '_')}"
-    raise Refusal(code, f"{why}.", place=place)
+    told = why if len(why) <= 3_000 else f"{why[:2_000]}… ({len(why)} characters) …{why[-900:]}"
+    raise Refusal(code, f"{told}.", place=place)

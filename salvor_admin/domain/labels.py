@@ -65,11 +65,12 @@ TRUSTED_CONSTANT = Label()
 
 def join(labels: Iterable[Label]) -> Label:
     """The label of what was made from all of them: worse trust, higher sensitivity, every source."""
-    joined = TRUSTED_CONSTANT
+    trust, sensitivity, provenance = Trust.TRUSTED, Sensitivity.PUBLIC, set[str]()
     for each in labels:
-        worse = Trust.UNTRUSTED if Trust.UNTRUSTED in (joined.trust, each.trust) else Trust.TRUSTED
-        joined = Label(worse, highest(joined.sensitivity, each.sensitivity), joined.provenance | each.provenance)
-    return joined
+        trust = Trust.UNTRUSTED if each.trust is Trust.UNTRUSTED else trust
+        sensitivity = highest(sensitivity, each.sensitivity)
+        provenance |= each.provenance
+    return Label(trust, sensitivity, frozenset(provenance))
 
 
 def from_outside(source: str) -> Label:

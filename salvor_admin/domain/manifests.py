@@ -73,7 +73,7 @@ def read_file(raw: bytes) -> list[Manifest]:
         if any(earlier.name == manifest.name for earlier in manifests):
             raise Refusal(
                 "manifest_one_name_per_file",
-                f"document {ordinal} is called '{manifest.name}', and so is an earlier one; rename it or remove it.",
+                f"document {ordinal} is called '{manifest.name[:200]}', and so is an earlier one; rename it or remove it.",
                 place="/metadata/name",
                 details={"document": ordinal},
             )

@@ -16,12 +16,20 @@ from salvor_admin.domain.schema_subset import Fault
 from salvor_admin.domain.strict_json import Json, pointer
 
 BUDGET: Final = 250_000
+#: What all patterns of one schema may take together, in instructions of the engine; compiling them is a quarter of a second.
+PATTERN_ROOM: Final = 250_000
+_REFUSED_PATTERN: Final = 100_000  # what it costs to find out that one is too large
 
-__all__ = ["BUDGET", "OverBudget", "build"]
+__all__ = ["BUDGET", "PATTERN_ROOM", "BadPatterns", "OverBudget", "build", "build_counted"]
 
 
 def build(schema: Json) -> Callable[[Any], Fault | None]:
     """The check a schema stands for; raises SchemaProblem when it is no schema, OverBudget when it costs too much."""
+    return build_counted(schema)[0]
+
+
+def build_counted(schema: Json) -> tuple[Callable[[Any], Fault | None], int]:
+    """The same, and how much of `PATTERN_ROOM` its patterns took."""
     compiler = _Compiler(schema)
     root = compiler.compile_all()
 
@@ -29,14 +37,15 @@ def build(schema: Json) -> Callable[[Any], Fault | None]:
         scope = [compiler.root] if compiler.follows_scope else None
         return root.run(value, Run(BUDGET, scope), None)
 
-    return check
+    return check, PATTERN_ROOM - compiler.pattern_room
 
 
 class BadPatterns(Exception):
     """It is a schema, but these of its patterns are none that we can run."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], spent: int) -> None:
         super().__init__(problems)
+        self.spent = spent
         self.problems = tuple(sorted(problems, key=lambda problem: problem.place))
 
 
@@ -55,6 +64,7 @@ class _Compiler:
         self.waiting: list[int] = []
         self.follows_scope = False
         self.bad_patterns: list[Problem] = []
+        self.pattern_room = PATTERN_ROOM
 
     def compile_all(self) -> Node:
         """Every schema in the document, so that a bad one nobody uses is found too."""
@@ -66,7 +76,7 @@ class _Compiler:
             self._fill(self.waiting.pop())
         if self.bad_patterns:
             # Last, so that whatever else is wrong with the schema is told first.
-            raise BadPatterns(self.bad_patterns)
+            raise BadPatterns(self.bad_patterns, PATTERN_ROOM - self.pattern_room)
         return root
 
     # --- which schemas there are, and their addresses ---
@@ -151,9 +161,18 @@ class _Compiler:
         return self.nodes[id(schema)]
 
     def pattern(self, source: str, place: str) -> schema_formats.Pattern:
+        if self.pattern_room <= 0:
+            why = (
+                "the patterns before it in this schema already take all the room there is; write fewer or simpler ones"
+            )
+            self.bad_patterns.append(Problem(place, why, is_pattern=True))
+            return schema_formats.pattern("")
         try:
-            return schema_formats.pattern(source)
+            compiled = schema_formats.pattern(source)
+            self.pattern_room -= compiled.programsize
+            return compiled
         except schema_formats.BadPattern as error:
+            self.pattern_room -= _REFUSED_PATTERN
             self.bad_patterns.append(
                 Problem(
                     place,

@@ -193,10 +193,10 @@ def _unfit_field(reference: str, arguments: Labelled, field: ProtectedField) -> 
         elsewhere = _trusted_elsewhere(reference, [mark for mark in arguments.marks if mark.covers(field.path)])
         return _refuse(Reason.FIELD_RELEASE_DESTINATION if elsewhere else Reason.FIELD_TAINT, field.path)
     if field.allowed_sources:
-        strange = [source for source in label.sources() if source not in field.allowed_sources]
+        strange = sorted(label.provenance.difference(field.allowed_sources), key=str.encode)
         if strange or not label.provenance:
             return _refuse(Reason.FIELD_SOURCE, field.path, strange[0] if strange else None)
-    if field.one_of and not any(canonical.equal(value, listed) for listed in field.one_of):
+    if field.one_of and canonical.equality_text(value) not in map(canonical.equality_text, field.one_of):
         return _refuse(Reason.FIELD_VALUE, field.path)
     if field.max_sensitivity is not None and label.sensitivity.above(field.max_sensitivity):
         return _refuse(Reason.FIELD_CEILING, field.path)

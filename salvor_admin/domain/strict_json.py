@@ -167,6 +167,11 @@ def depth(value: Json) -> int:
         level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
 
 
+def is_crowded(raw: bytes, most: int) -> bool:
+    """Whether a text may hold more than so many values; what stands inside its strings is counted too."""
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{") > most
+
+
 # --- request bodies --------------------------------------------------------------------------------------------------
 
 

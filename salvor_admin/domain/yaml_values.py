@@ -10,24 +10,26 @@ from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.scanner import Scanner
+from ruamel.yaml.scanner import Scanner, ScannerError
 
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Json, depth, fits, pointer
 
 MAX_BYTES = 2 * 1024 * 1024
 # The YAML scanner takes about two seconds a megabyte and fifty microseconds an event; JSON text goes past it.
-MAX_YAML_BYTES = 512 * 1024
+MAX_YAML_BYTES = 384 * 1024
 MAX_EVENTS = 20_000
 MAX_REPLAYED_EVENTS = 100_000
 MAX_DEPTH = 64
 MAX_KEY_LENGTH = 1022
+MAX_TAG_LENGTH = 1000
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NOT_BREAKS_HERE = "\x85\u2028\u2029"  # the scanner would break lines there; agentplane does not
 _PRIVATE_USE = range(0xE000, 0xF900)
 
 _TAG = "tag:yaml.org,2002:"
+_TAG_END = re.compile("[ \t\r\n\0]")
 
 
 @dataclass(slots=True)
@@ -136,6 +138,14 @@ class _Scanner(Scanner):
         here = self.reader.pointer
         before = self.reader.buffer[here - self.reader.column : here].rstrip(" \t")
         return before != "" and before[-1] not in "-?"
+
+    def scan_tag(self) -> Any:
+        # The stock scanner reads and decodes a tag however long it is, and goes over it several times.
+        ahead = self.reader.prefix(MAX_TAG_LENGTH)
+        if len(ahead) == MAX_TAG_LENGTH and _TAG_END.search(ahead) is None:
+            why = f"a tag has more than {MAX_TAG_LENGTH} characters"
+            raise ScannerError("while scanning a tag", None, why, self.reader.get_mark())
+        return super().scan_tag()
 
     def check_key(self) -> bool:
         return self.reader.peek(1) in " \t\r\n\0"
@@ -270,7 +280,7 @@ class _Composer:
         if self._wants_key():
             _refuse("yaml", f"An alias stands as a key (line {line}); write the key out.", line=line)
         if event.anchor not in self._anchors:
-            _refuse("yaml", f"The alias *{event.anchor} has no anchor before it (line {line}).", line=line)
+            _refuse("yaml", f"The alias *{event.anchor[:80]} has no anchor before it (line {line}).", line=line)
         value, size, inside = self._anchors[event.anchor]
         self._replayed += size
         if self._replayed > MAX_REPLAYED_EVENTS:
@@ -334,7 +344,7 @@ class _Composer:
 
 
 def _refuse_tag(tag: str, line: int | None) -> NoReturn:
-    _refuse("yaml", f"The tag {tag} is not read here (line {line}); leave it out.", line=line)
+    _refuse("yaml", f"The tag {tag[:80]} is not read here (line {line}); leave it out.", line=line)
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------

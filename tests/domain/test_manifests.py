@@ -185,7 +185,7 @@ def test_what_would_eat_time_or_memory_is_refused_early(raw):
 
 
 def test_a_prompt_full_of_half_references_is_read_in_one_pass():
-    prompt = "tool://" * 60_000
+    prompt = "tool://" * 50_000
     raw = CLOCK.replace("spec:\n", f"spec:\n  identity: {{role: '{prompt}'}}\n")
     assert manifests.read_file(raw.encode())[0].name == "clock-reader"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from salvor_admin.domain import argument_schemas, hidden_text, tool_ids
 from salvor_admin.domain.agents import Agent
-from salvor_admin.domain.findings.finding import Finding, Severity
+from salvor_admin.domain.findings.finding import Finding, Severity, first_of_each_kind
 from salvor_admin.domain.grants import ProtectedField, ToolGrant
 from salvor_admin.domain.labels import Sensitivity, highest
 from salvor_admin.domain.manifests import Manifest
@@ -16,24 +17,35 @@ _MODEL_WRITES = ("tool-calling",)
 
 
 def find(manifest: Manifest) -> list[Finding]:
-    """Everything the rules see in one manifest; places point into the whole document."""
-    found: list[Finding] = [*_ceilings_of_agent(manifest.agent)]
-    for index, grant in enumerate(manifest.grants):
-        at = pointer("/spec/tools", index)
-        found.extend(find_in_grant(grant, manifest.agent, at))
-    found.extend(_odd_scalars(manifest))
-    return found
+    """What the rules see in one manifest; places point into the whole document."""
+    return list(first_of_each_kind(_in_manifest(manifest)))
 
 
 def find_in_grant(grant: ToolGrant, agent: Agent | None, at: str = "") -> list[Finding]:
     """What is to be seen in one grant; `agent` None where its frame is not known yet."""
-    found = [*_in_description(grant, at), *_in_arguments(grant, at)]
+    offered = () if agent is None else agent.offer_order
+    return list(first_of_each_kind(_in_grant(grant, agent, offered, at, argument_schemas.Room())))
+
+
+def _in_manifest(manifest: Manifest) -> Iterator[Finding]:
+    agent, room = manifest.agent, argument_schemas.Room()
+    offered = agent.offer_order
+    yield from _ceilings_of_agent(agent)
+    for index, grant in enumerate(manifest.grants):
+        yield from _in_grant(grant, agent, offered, pointer("/spec/tools", index), room)
+    yield from _odd_scalars(manifest)
+
+
+def _in_grant(
+    grant: ToolGrant, agent: Agent | None, offered: Sequence[str], at: str, room: argument_schemas.Room
+) -> Iterator[Finding]:
+    yield from _in_description(grant, at)
+    yield from _in_arguments(grant, at, room)
     if agent is not None and not grant.is_consultation and agent.execution_kind in _MODEL_WRITES:
-        found.extend(_never_fires(grant, agent, at))
+        yield from _never_fires(grant, agent, at)
         for index, field in enumerate(grant.protected_fields):
-            found.extend(_in_field(grant, field, agent, pointer(f"{at}/protected_fields", index)))
-    found.extend(_lifted_gate(grant, at))
-    return found
+            yield from _in_field(grant, field, agent, offered, pointer(f"{at}/protected_fields", index))
+    yield from _lifted_gate(grant, at)
 
 
 def find_in_offers(agent: Agent, granted: list[ToolGrant], declared: list[tool_ids.ToolId]) -> list[Finding]:
@@ -110,7 +122,9 @@ def _never_fires(grant: ToolGrant, agent: Agent, at: str) -> Iterator[Finding]:
 # --- field rules (P1, P2, P5) ------------------------------------------------------------------------------------------
 
 
-def _in_field(grant: ToolGrant, field: ProtectedField, agent: Agent, at: str) -> Iterator[Finding]:
+def _in_field(
+    grant: ToolGrant, field: ProtectedField, agent: Agent, offered: Sequence[str], at: str
+) -> Iterator[Finding]:
     written = highest(Sensitivity.INTERNAL, agent.egress_ceiling)
     shown = field.path or "the whole value"
     if field.require_trusted:
@@ -127,7 +141,7 @@ def _in_field(grant: ToolGrant, field: ProtectedField, agent: Agent, at: str) ->
             else "Use one_of or allowed_sources, or ask for approval so that a person can amend the call.",
         )
     if field.allowed_sources:
-        yield from _sources(grant, field, agent, at)
+        yield from _sources(grant, field, agent, offered, at)
     if field.max_sensitivity is not None and written.above(field.max_sensitivity):
         yield Finding(
             "field_never_passes",
@@ -138,10 +152,12 @@ def _in_field(grant: ToolGrant, field: ProtectedField, agent: Agent, at: str) ->
         )
 
 
-def _sources(grant: ToolGrant, field: ProtectedField, agent: Agent, at: str) -> Iterator[Finding]:
-    shown = field.path or "the whole value"
+def _sources(
+    grant: ToolGrant, field: ProtectedField, agent: Agent, offered: Sequence[str], at: str
+) -> Iterator[Finding]:
+    shown, allowed = field.path or "the whole value", frozenset(field.allowed_sources)
     place = f"{at}/allowed_sources"
-    if agent.model_source is not None and agent.model_source not in field.allowed_sources:
+    if agent.model_source is not None and agent.model_source not in allowed:
         yield Finding(
             "model_not_a_source",
             Severity.BLOCK,
@@ -150,16 +166,16 @@ def _sources(grant: ToolGrant, field: ProtectedField, agent: Agent, at: str) -> 
             "Add the model's source, or use one_of.",
         )
         return
-    missing = [reference for reference in agent.offer_order if reference not in field.allowed_sources]
+    missing = list(islice((reference for reference in offered if reference not in allowed), 5))
     if missing:
-        itself = " This tool is one of them, so a second call in the same run is refused." * (
-            grant.reference in missing
+        itself = " An answer of this tool itself does too, so a second call in the same run is refused." * (
+            grant.reference not in allowed
         )
         yield Finding(
             "source_closes_after_results",
             Severity.WARN,
             place,
-            f"Once an answer of {', '.join(missing[:5])} has entered the conversation, {shown} refuses every call.{itself}",
+            f"Once an answer of {', '.join(missing)} has entered the conversation, {shown} refuses every call.{itself}",
             "Add those tools if their answers may lead to this call, or use one_of.",
         )
 
@@ -192,8 +208,16 @@ def _in_description(grant: ToolGrant, at: str) -> Iterator[Finding]:
         )
 
 
-def _in_arguments(grant: ToolGrant, at: str) -> Iterator[Finding]:
-    why = argument_schemas.problem(grant.arguments)
+def _in_arguments(grant: ToolGrant, at: str, room: argument_schemas.Room) -> Iterator[Finding]:
+    if room.is_used_up and grant.arguments is not None:
+        yield Finding(
+            "arguments_not_tried",
+            Severity.BLOCK,
+            f"{at}/arguments",
+            "The patterns of the grants before it already take all the room there is for one manifest.",
+            "Write fewer or simpler patterns.",
+        )
+    why = room.problem(grant.arguments)
     if why is not None:
         yield Finding(
             "arguments_no_schema",
@@ -205,6 +229,8 @@ def _in_arguments(grant: ToolGrant, at: str) -> Iterator[Finding]:
     properties = grant.arguments.get("properties") if isinstance(grant.arguments, dict) else None
     if not isinstance(properties, dict) or grant.arguments.get("additionalProperties") is not False:
         return
+    required = grant.arguments.get("required")
+    listed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
     for index, field in enumerate(grant.protected_fields):
         first = field.path.split("/")[1].replace("~1", "/").replace("~0", "~") if field.path.startswith("/") else None
         if first is not None and first not in properties:
@@ -216,7 +242,7 @@ def _in_arguments(grant: ToolGrant, at: str) -> Iterator[Finding]:
                 "ever made.",
                 "Correct the path, or declare the member.",
             )
-        elif first is not None and first not in (grant.arguments.get("required") or ()):
+        elif first is not None and first not in listed:
             yield Finding(
                 "field_optional",
                 Severity.NOTE,

@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from salvor_admin.domain import argument_schemas, closed_schemas, drafting, drift, hidden_text
 from salvor_admin.domain.drafting import ListedTool
 from salvor_admin.domain.findings.finding import Finding, Severity
-from salvor_admin.domain.grants import is_blank
+from salvor_admin.domain.grants import ToolGrant, is_blank
 
 PORTABLE_NAME_LENGTH = 64
+MOST_OPENINGS = 20
 _MARKERS = frozenset({"$schema", "$id", "$comment", "title", "description"})
 
 
 def find(listed: ListedTool, beside: Sequence[ListedTool] = ()) -> list[Finding]:
     """Everything the rules see in one listed tool; `beside` is the rest of its listing."""
+    whole = [listed, *(other for other in beside if other is not listed)]
+    return _find(listed, _Names(whole), argument_schemas.Room())
+
+
+def find_all(listing: Sequence[ListedTool]) -> list[list[Finding]]:
+    """The findings of each tool of one listing."""
+    names, room = _Names(listing), argument_schemas.Room()
+    return [_find(listed, names, room) for listed in listing]
+
+
+class _Names:
+    """How often each name stands in a listing, as it is and without regard to capital letters."""
+
+    def __init__(self, listing: Sequence[ListedTool]) -> None:
+        self.exact = Counter(listed.tool.tool for listed in listing)
+        self.folded = Counter(name.casefold() for name in self.exact)
+
+
+def _find(listed: ListedTool, names: _Names, room: argument_schemas.Room) -> list[Finding]:
     return [
-        *_in_names(listed, beside),
+        *_in_names(listed, names),
         *_in_description(listed),
-        *_in_schema(listed),
+        *_in_schema(listed, room),
         *_in_hints(listed),
     ]
 
 
-def _in_names(listed: ListedTool, beside: Sequence[ListedTool]) -> Iterator[Finding]:
-    others = [other.tool.tool for other in beside if other is not listed]
-    if listed.tool.tool in others:
+def _in_names(listed: ListedTool, names: _Names) -> Iterator[Finding]:
+    count = names.exact[listed.tool.tool]
+    if count > 1:
         yield Finding(
             "tool_listed_twice",
             Severity.BLOCK,
             "/name",
-            f"The server lists {1 + others.count(listed.tool.tool)} tools of this name, and a call could mean any of them.",
+            f"The server lists {count} tools of this name, and a call could mean any of them.",
             "Have the server's owner rename or remove all but one; neither the first nor the last is taken.",
         )
-    elif listed.tool.tool.casefold() in {other.casefold() for other in others}:
+    elif names.folded[listed.tool.tool.casefold()] > 1:
         yield Finding(
             "names_differ_in_case",
             Severity.WARN,
@@ -74,8 +96,8 @@ def _in_description(listed: ListedTool) -> Iterator[Finding]:
         )
 
 
-def _in_schema(listed: ListedTool) -> Iterator[Finding]:
-    schema = listed.input_schema
+def _in_schema(listed: ListedTool, room: argument_schemas.Room) -> Iterator[Finding]:
+    schema, drafted = listed.input_schema, drafting.draft(listed)
     if schema.get("type") != "object":
         marked_only = schema.keys() <= _MARKERS
         yield Finding(
@@ -87,7 +109,15 @@ def _in_schema(listed: ListedTool) -> Iterator[Finding]:
             else "The input schema does not have `type: object`, but arguments are always an object.",
             "Write the arguments' schema yourself, or have the server's owner do it.",
         )
-    why = argument_schemas.problem(schema)
+    if room.is_used_up:
+        yield Finding(
+            "schema_not_tried",
+            Severity.BLOCK,
+            "/inputSchema",
+            "The patterns of the tools before it already take all the room there is for one listing.",
+            "Have the server's owner write fewer or simpler patterns.",
+        )
+    why = room.problem(schema)
     if why is not None:
         yield Finding(
             "schema_unusable",
@@ -104,7 +134,7 @@ def _in_schema(listed: ListedTool) -> Iterator[Finding]:
             "The input schema is composed of others, so it was drafted as the server sent it.",
             "Close its objects by hand where the agent is declarative.",
         )
-    for opening in closed_schemas.all_openings(drafting.draft(listed).arguments, "arguments", "/inputSchema")[:20]:
+    for opening in islice(closed_schemas.openings(drafted.arguments, "arguments", "/inputSchema"), MOST_OPENINGS):
         yield Finding(
             "schema_still_open",
             Severity.WARN,
@@ -123,7 +153,7 @@ def _in_schema(listed: ListedTool) -> Iterator[Finding]:
 
 
 def _in_hints(listed: ListedTool) -> Iterator[Finding]:
-    if drift.overclaims(drafting.draft(listed), listed.hints):
+    if drift.overclaims(ToolGrant(listed.reference), listed.hints):
         yield Finding(
             "hints_claim_safety",
             Severity.NOTE,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from salvor_admin.domain.declarations import ToolDeclaration
-from salvor_admin.domain.findings.finding import Finding, Severity
+from salvor_admin.domain.findings.finding import MOST_OF_A_KIND, Finding, Severity
 from salvor_admin.domain.providers import naming_rules, schema_rules
 from salvor_admin.domain.providers.limits import Limit, limits_of
 from salvor_admin.domain.providers.provider import OutputSchema, Provider, RenderedOffer
@@ -14,7 +14,6 @@ from salvor_admin.domain.providers.sightings import Offered, Sighting
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Json
 
-MOST_OF_A_KIND = 20
 RULES = {**naming_rules.RULES, **schema_rules.RULES}
 OFFER_RULES = naming_rules.OFFER_RULES
 _ORDER = {Severity.BLOCK: 0, Severity.WARN: 1, Severity.NOTE: 2}

@@ -10,6 +10,8 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Doubled, Json, pointer
 
 MOST_BYTES = 4 * 1024 * 1024
+MOST_VALUES = 200_000
+MOST_TOOLS = 2_000
 MOST_SCHEMA_BYTES = 1024 * 1024
 _MEMBERS = ("name", "offering", "named", "description", "parameters_text", "cache")
 _MAY_BE_NULL = ("named", "cache")
@@ -19,12 +21,16 @@ def read_offers(raw: bytes) -> list[ToolDeclaration]:
     """The declarations of a file, in its order; anything not understood is refused with its place."""
     if len(raw) > MOST_BYTES:
         _refuse(f"it takes more than {MOST_BYTES} bytes; offer fewer or smaller tools", "")
+    if strict_json.is_crowded(raw, MOST_VALUES):
+        _refuse(f"it holds more than {MOST_VALUES} values; offer fewer or smaller tools", "")
     try:
         entries = strict_json.read_strict(raw)
     except Refusal as why:
         raise Refusal("offer_file_invalid", f"The file cannot be read: {why.message}", place=why.place) from None
     if not isinstance(entries, list):
         _refuse("it holds no list; write a JSON list with one object a tool", "")
+    if len(entries) > MOST_TOOLS:
+        _refuse(f"it offers {len(entries)} tools, and {MOST_TOOLS} are read; no provider takes as many", "")
     return [_offer(entry, pointer("", index)) for index, entry in enumerate(entries)]
 
 

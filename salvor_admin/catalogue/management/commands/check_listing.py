@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from salvor_admin.domain import drafting, strict_json
+from salvor_admin.catalogue import local_files
+from salvor_admin.domain import drafting
 from salvor_admin.domain.drafting import ListedTool
 from salvor_admin.domain.findings import listings
 from salvor_admin.domain.findings.finding import Finding, Severity
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.strict_json import Json, pointer
-
-MOST_BYTES = 8 * 1024 * 1024
 
 
 class Command(BaseCommand):
@@ -62,14 +60,16 @@ def _is_wrong(tool: dict[str, Any]) -> bool:
 
 def _report(file: str, server: str) -> dict[str, Any]:
     try:
-        page = strict_json.read(_bytes_of(file))
-        drafting.next_cursor(page)
-        listed = drafting.listed_tools(page)
+        listed = drafting.read_page(local_files.read_start(file, drafting.MOST_BYTES))
     except Refusal as refusal:
         return {"file": file, "tools": [], "refusal": _refusal(refusal)}
     read = [_read(each, server, pointer("/tools", index)) for index, each in enumerate(listed)]
-    beside = [each for each in read if isinstance(each, ListedTool)]
-    return {"file": file, "tools": [_tool(each, raw, server, beside) for each, raw in zip(read, listed, strict=True)]}
+    found = iter(listings.find_all([each for each in read if isinstance(each, ListedTool)]))
+    tools = [
+        _refused(each, raw, server) if isinstance(each, Refusal) else _tool(each, next(found))
+        for each, raw in zip(read, listed, strict=True)
+    ]
+    return {"file": file, "tools": tools}
 
 
 def _read(listed: Json, server: str, place: str) -> ListedTool | Refusal:
@@ -79,18 +79,20 @@ def _read(listed: Json, server: str, place: str) -> ListedTool | Refusal:
         return refusal
 
 
-def _tool(read: ListedTool | Refusal, raw: Json, server: str, beside: list[ListedTool]) -> dict[str, Any]:
-    if isinstance(read, Refusal):
-        name = raw.get("name") if isinstance(raw, dict) else None
-        return {
-            "reference": f"tool://{server}/{name}" if isinstance(name, str) else None,
-            "accepted": False,
-            "refusal": _refusal(read),
-            "listing_digest": None,
-            "draft": None,
-            "draft_kept": None,
-            "findings": [],
-        }
+def _refused(refusal: Refusal, raw: Json, server: str) -> dict[str, Any]:
+    name = raw.get("name") if isinstance(raw, dict) else None
+    return {
+        "reference": f"tool://{server}/{name}" if isinstance(name, str) else None,
+        "accepted": False,
+        "refusal": _refusal(refusal),
+        "listing_digest": None,
+        "draft": None,
+        "draft_kept": None,
+        "findings": [],
+    }
+
+
+def _tool(read: ListedTool, found: list[Finding]) -> dict[str, Any]:
     refusal: Refusal | None = None
     try:
         drafting.check_reference(read)
@@ -103,7 +105,7 @@ def _tool(read: ListedTool | Refusal, raw: Json, server: str, beside: list[Liste
         "listing_digest": read.listing_digest,
         "draft": drafting.draft(read).tree(),
         "draft_kept": drafting.draft_kept(read).tree(),
-        "findings": [_finding(finding) for finding in listings.find(read, beside)],
+        "findings": list(map(_finding, found)),
     }
 
 
@@ -119,16 +121,3 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "reason": finding.reason,
         "remedy": finding.remedy,
     }
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        with Path(file).open("rb") as opened:
-            raw = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise Refusal(
-            "not_found", f"The file cannot be opened: {error.strerror}. Name a file that can be read.", place=file
-        ) from None
-    if len(raw) > MOST_BYTES:
-        raise Refusal("listing_unreadable", f"The file has more than {MOST_BYTES} bytes; save fewer tools in it.")
-    return raw

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from salvor_admin.catalogue import local_files
 from salvor_admin.domain import manifests, yaml_values
 from salvor_admin.domain.findings import grants as grant_findings
 from salvor_admin.domain.refusals import Refusal
@@ -52,7 +52,7 @@ def _files(count: int) -> str:
 def _report(file: str) -> dict[str, Any]:
     report: dict[str, Any] = {"file": file, "accepted": False, "refusal": None, "documents": [], "findings": []}
     try:
-        read = manifests.read_file(_bytes_of(file))
+        read = manifests.read_file(local_files.read_start(file, yaml_values.MAX_BYTES))
     except Refusal as refusal:
         return report | {"refusal": {"code": refusal.code, "message": refusal.message, "place": refusal.place}}
     return report | {
@@ -71,13 +71,3 @@ def _report(file: str) -> dict[str, Any]:
             for finding in grant_findings.find(each)
         ],
     }
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        with Path(file).open("rb") as opened:
-            return opened.read(yaml_values.MAX_BYTES + 1)
-    except OSError as error:
-        raise Refusal(
-            "not_found", f"The file cannot be opened: {error.strerror}. Name a file that can be read.", place=file
-        ) from None

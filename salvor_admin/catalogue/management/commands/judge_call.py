@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from salvor_admin.domain import call_cases, strict_json
+from salvor_admin.catalogue import local_files
+from salvor_admin.domain import call_cases
 from salvor_admin.domain.refusals import Refusal
-
-MOST_BYTES = 4 * 1024 * 1024
 
 #: What stands for the sentence a model hears, which is the same for every cause.
 FIXED_SENTENCE = "fixed refusal sentence"
@@ -27,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, format: str, **options: Any) -> None:
         try:
-            judged = call_cases.read_case(strict_json.read(_bytes_of(file))).judge()
+            judged = call_cases.read_file(local_files.read_start(file, call_cases.MOST_BYTES)).judge()
         except Refusal as refusal:
             if format == "json":
                 self.stdout.write(
@@ -46,16 +44,3 @@ class Command(BaseCommand):
         where = "" if judged.path is None else f" at {judged.path or 'the whole value'}"
         source = "" if judged.source is None else f" (source {judged.source})"
         self.stdout.write(f"{judged.decision}{reason}{where}{source}")
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        with Path(file).open("rb") as opened:
-            raw = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise Refusal(
-            "not_found", f"The file cannot be opened: {error.strerror}. Name a file that can be read.", place=file
-        ) from None
-    if len(raw) > MOST_BYTES:
-        raise Refusal("call_file_invalid", f"The file has more than {MOST_BYTES} bytes; a case is one call.", place="")
-    return raw

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from salvor_admin.catalogue import local_files
 from salvor_admin.domain.providers import PROVIDERS, checks, offer_file, provider_named
 from salvor_admin.domain.refusals import Refusal
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, provider: str, as_reference: bool, format: str, **options: Any) -> None:
         try:
             target = provider_named(provider)
-            offers = offer_file.read_offers(_bytes_of(file))
+            offers = offer_file.read_offers(local_files.read_start(file, offer_file.MOST_BYTES))
             found = checks.check_offer(target, offers)
             rendered = target.render_offer(offers) if as_reference else checks.render_checked(target, offers)
         except Refusal as refusal:
@@ -42,16 +42,6 @@ class Command(BaseCommand):
         tools = "1 tool" if len(offers) == 1 else f"{len(offers)} tools"
         self.stderr.write(f"Rendered {tools} for {target.title} (member {target.offer_member}).")
         self.stdout.write("null" if rendered.value is None else target.spell(rendered.value))
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        with Path(file).open("rb") as opened:
-            return opened.read(offer_file.MOST_BYTES + 1)
-    except OSError as error:
-        raise Refusal(
-            "offer_file_invalid", f"The file cannot be opened: {error.strerror}. Name a file that can be read."
-        ) from None
 
 
 def _as_json(refusal: Refusal) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from salvor_admin.catalogue import local_files
 from salvor_admin.domain import agent_tests, manifests, yaml_values
 from salvor_admin.domain.agent_tests import Outcome
 from salvor_admin.domain.refusals import Refusal
@@ -64,8 +65,8 @@ def _at(path: str | None) -> str:
 def _report(file: str) -> dict[str, Any]:
     report: dict[str, Any] = {"file": file, "refusal": None, "cases": [], "passed": 0, "failed": 0}
     try:
-        test = agent_tests.read_file(_bytes_of(Path(file)))
-        read = manifests.read_file(_bytes_of(Path(file).parent / test.agent))
+        test = agent_tests.read_file(local_files.read_start(file, yaml_values.MAX_BYTES))
+        read = manifests.read_file(local_files.read_start(Path(file).parent / test.agent, yaml_values.MAX_BYTES))
         outcomes = agent_tests.run(read, test.calls)
     except Refusal as refusal:
         return report | {"refusal": {"code": refusal.code, "message": refusal.message, "place": refusal.place}}
@@ -86,13 +87,3 @@ def _case(outcome: Outcome) -> dict[str, Any]:
             "told": decision.told,
         },
     }
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(yaml_values.MAX_BYTES + 1)
-    except OSError as error:
-        raise Refusal(
-            "not_found", f"{file} cannot be opened: {error.strerror}. Name a file that can be read.", place=str(file)
-        ) from None
