@@ -109,7 +109,9 @@ class Look(Enum):
     CLAIM = "claim"
     """And the first call with the same content key."""
     CALL = "call"
-    """And the events at a position and after it, with the revision its intent was judged by."""
+    """And the event at a position, with the revision its intent was judged by."""
+    REPLAY = "replay"
+    """And the event after that one."""
 
 
 def read(door: Door, look: Look = Look.RUN, *, seq: int | None = None, content_key: str | None = None) -> Scene:
@@ -135,7 +137,9 @@ def read(door: Door, look: Look = Look.RUN, *, seq: int | None = None, content_k
         stored_lease_hash = bytes.fromhex(row[17][2:].decode())
         is_callers = lease_hash is not None and hmac.compare_digest(stored_lease_hash, lease_hash)
         lease = Lease(is_callers, row[18] == b"t", max(1, int(row[19] or 0)))
-    call: tuple[bytes | None, ...] = row[22:] if look is Look.CALL else (None,) * 5
+    run_pk = _number(row[8])
+    call = row[22:] if look in {Look.CALL, Look.REPLAY} else (None,) * 3
+    after = row[25:] if look is Look.REPLAY else (None,) * 2
     return Scene(
         runtime_id=UUID((row[0] or b"").decode()),
         workspace_id=int(row[1] or 0),
@@ -143,7 +147,7 @@ def read(door: Door, look: Look = Look.RUN, *, seq: int | None = None, content_k
         patience_seconds=int(row[5] or 0),
         lease_ttl_seconds=int(row[6] or 0),
         loaded_publication=_number(row[7]),
-        run_pk=_number(row[8]),
+        run_pk=run_pk,
         run_id=run_id,
         head=_head(row[9:17]) if row[9] is not None else RunHead(),
         lease=lease,
@@ -152,10 +156,10 @@ def read(door: Door, look: Look = Look.RUN, *, seq: int | None = None, content_k
         record_prompts=row[20] == b"t",
         held_ttl_seconds=int(row[21] or row[6] or 0),
         recorded=_event(call[0], call[1]),
-        following=_event(call[2], call[3]),
-        intent_revision_id=_number(call[4]),
+        following=_event(*after),
+        intent_revision_id=_number(call[2]),
         content_key=content_key,
-        claim=_claim(run_id, row[22:]) if look is Look.CLAIM else None,
+        claim=_claim(run_id, run_pk, _number(row[22])) if look is Look.CLAIM else None,
         look=look,
     )
 
@@ -175,13 +179,13 @@ def _head(values: Sequence[bytes | None]) -> RunHead:
     )
 
 
-def _claim(run_id: str, values: Sequence[bytes | None]) -> Claim | None:
-    seq, kind, payload = values
-    if seq is None:
+def _claim(run_id: str, run_pk: int | None, seq: int | None) -> Claim | None:
+    if seq is None or run_pk is None:
         return None
-    completion = _event(kind, payload)
+    # Looked at by itself, since hardly any call is asked twice: what was recorded meanwhile makes the answer newer.
+    completion = read_events(run_pk, [seq + 1]).get(seq + 1)
     is_completed = completion is not None and completion.kind is events.Kind.TOOL_CALL_COMPLETED
-    return Claim(run_id, int(seq), completion if is_completed else None)
+    return Claim(run_id, seq, completion if is_completed else None)
 
 
 def _number(value: bytes | None) -> int | None:
@@ -240,21 +244,30 @@ _WHERE: Final = """
 WHERE t.token_hash = %(token)s::bytea AND t.revoked_at IS NULL AND rt.is_active
   AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
 """
-_CLAIM_COLUMNS: Final = ", c.seq, ce.kind, ce.payload"
+_CLAIM_COLUMNS: Final = ", c.seq"
 _CLAIM_TABLES: Final = """
 LEFT JOIN ledger_intent c ON c.run_id = r.id AND c.idempotency_key = %(key)s::text AND c.holds_claim
-LEFT JOIN ledger_event ce ON ce.run_id = c.run_id AND ce.seq = c.seq + 1
 """
-_CALL_COLUMNS: Final = ", e.kind, e.payload, f.kind, f.payload, i.revision_id"
+_CALL_COLUMNS: Final = ", e.kind, e.payload, i.revision_id"
 _CALL_TABLES: Final = """
 LEFT JOIN ledger_event e ON e.run_id = r.id AND e.seq = %(seq)s::bigint
-LEFT JOIN ledger_event f ON f.run_id = r.id AND f.seq = %(following)s::bigint
 LEFT JOIN ledger_intent i ON i.run_id = r.id AND i.seq = %(seq)s::bigint
 """
+_AFTER_COLUMNS: Final = ", f.kind, f.payload"
+_AFTER_TABLES: Final = """
+LEFT JOIN ledger_event f ON f.run_id = r.id AND f.seq = %(following)s::bigint
+"""
+
+
+def _reading(columns: str, tables: str) -> Statement:
+    return Statement(_RUN + columns + _FROM + tables + _WHERE, repeatable=True)
+
+
 _READ: Final = {
-    Look.RUN: Statement(_RUN + _FROM + _WHERE, repeatable=True),
-    Look.CLAIM: Statement(_RUN + _CLAIM_COLUMNS + _FROM + _CLAIM_TABLES + _WHERE, repeatable=True),
-    Look.CALL: Statement(_RUN + _CALL_COLUMNS + _FROM + _CALL_TABLES + _WHERE, repeatable=True),
+    Look.RUN: _reading("", ""),
+    Look.CLAIM: _reading(_CLAIM_COLUMNS, _CLAIM_TABLES),
+    Look.CALL: _reading(_CALL_COLUMNS, _CALL_TABLES),
+    Look.REPLAY: _reading(_CALL_COLUMNS + _AFTER_COLUMNS, _CALL_TABLES + _AFTER_TABLES),
 }
 
 _EVENTS: Final = "SELECT seq, kind, payload FROM ledger_event WHERE run_id = %(run)s AND seq = ANY(%(seqs)s::bigint[])"

@@ -93,8 +93,8 @@ def record_intent(door: Door, ask: ToolAsk | Refusal) -> IntentAnswer:
         declared = live.by_name.get(ask.tool)
         tool = None if declared is None else declared.tool
         if ask.seq < scene.head.next_seq:
-            if scene.look is not Look.CALL:
-                look, content_key = Look.CALL, None
+            if scene.look is not Look.REPLAY:
+                look, content_key = Look.REPLAY, None
                 raise _Lost
             answer = ledger.decide_repeated_intent(
                 ask,
@@ -175,7 +175,7 @@ def record_model_intent(door: Door, ask: ModelAsk | Refusal) -> Event | None:
             raise _Lost
         return decision.completion
 
-    return _drive(door, ask, judge, look=lambda ask: (Look.CALL, ask.seq, None))
+    return _drive(door, ask, judge, look=lambda ask: (Look.REPLAY, ask.seq, None))
 
 
 def record_model_completion(door: Door, report: ModelReport | Refusal) -> None:
