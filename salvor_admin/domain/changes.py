@@ -19,6 +19,8 @@ class Missing:
 
 
 MISSING = Missing()
+#: A sentence that quotes more than this is no sentence any more.
+LONGEST_TOLD = 300
 
 
 class Direction(StrEnum):
@@ -188,14 +190,18 @@ def _schema(was: Any, now: Any, side: str) -> Iterator[Meaning]:
         yield _schema_change(change, word)
 
 
+def _told(value: Any) -> str:
+    text = "absent" if isinstance(value, Missing) else canonical.text(value)
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}… ({len(text)} characters)"
+
+
 def _schema_change(change: Change, word: str) -> Meaning:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in change.path.split("/")[2:]]
     keyword = parts[-1] if parts else ""
     field = ".".join(part for part, before in zip(parts, ["", *parts], strict=False) if before == "properties")
     where = f"{word} field {field}" if field else word
     was, now = change.was, change.now
-    spelled = "absent" if isinstance(now, Missing) else canonical.text(now)
-    before = "absent" if isinstance(was, Missing) else canonical.text(was)
+    spelled, before = _told(now), _told(was)
     if keyword in _WORDS_ONLY and (len(parts) < 2 or parts[-2] != "properties"):
         return Meaning(Direction.NEUTRAL, f"The {keyword} of the {where} was reworded.", change.path)
     if len(parts) >= 2 and parts[-2] == "properties":

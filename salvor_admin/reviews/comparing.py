@@ -14,6 +14,7 @@ from salvor_admin.domain.client_tools import MAX_STORED_DEPTH
 
 #: Beyond so many lines a line by line comparison costs more than it tells.
 MOST_LINES: Final = 4000
+LONGEST_VALUE: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +103,7 @@ def _leaves(value: Any, path: str) -> Iterator[str]:
 
 
 def _text(value: object) -> str | None:
-    return None if isinstance(value, changes.Missing) else canonical.text(cast(strict_json.Json, value))
+    if isinstance(value, changes.Missing):
+        return None
+    text = canonical.text(cast(strict_json.Json, value))
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"

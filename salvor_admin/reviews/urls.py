@@ -15,4 +15,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reviews/<uuid:request_id>/publish/", views.publish, name="publish"),
     path("reviews/<uuid:request_id>/withdraw/", views.withdraw, name="withdraw"),
     path("reviews/<uuid:request_id>/comment/", views.comment, name="comment"),
+    path("documents/<uuid:document_id>/revisions/<int:number>/text/", views.revision_text, name="revision_text"),
 ]

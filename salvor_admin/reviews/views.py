@@ -17,7 +17,7 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.people.access import Actor
 from salvor_admin.people.pages import in_workspace
 from salvor_admin.reviews import access, history, presenting, publishing, selectors, services
-from salvor_admin.reviews.models import ChangeRequest, Publication
+from salvor_admin.reviews.models import ChangeRequest, Publication, Revision
 from salvor_admin.web import pagination
 from salvor_admin.web.statuses import status_of
 
@@ -173,3 +173,16 @@ def withdraw(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
 @_verb
 def comment(request: HttpRequest, actor: Actor, request_id: UUID) -> None:
     services.comment(request_id=request_id, actor=actor, text=request.POST.get("text", ""))
+
+
+@require_safe
+@in_workspace
+def revision_text(request: HttpRequest, actor: Actor, document_id: UUID, number: int) -> HttpResponse:
+    """The exact text of a revision, byte for byte what its digest is over."""
+    document = access.document(actor, document_id)
+    revision = Revision.objects.filter(document=document, number=number).first() if number < 2**31 else None
+    if revision is None:
+        raise Refusal("not_found", "There is no such revision of this document.")
+    response = HttpResponse(revision.body.encode(), content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{document.pk}-{number}.json"'
+    return response

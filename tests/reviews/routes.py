@@ -43,4 +43,9 @@ ROUTES = [
         kwargs=lambda scene: {"request_id": scene.in_review.pk},
         form=lambda scene: {"text": "Looked at it."},
     ),
+    Route(
+        "reviews:revision_text",
+        kwargs=lambda scene: {"document_id": scene.document.pk, "number": 1},
+        is_page=False,
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -259,3 +260,29 @@ def test_the_list_filters_by_the_address(ada: Actor, grace: Actor) -> None:
     }
     assert shown == {"open": [2, 1], "in_review": [1], "approved": [2], "closed": []}
     assert client.get(path(grace, "reviews:list"), {"state": "odd"}).status_code == 400
+
+
+def test_the_exact_text_of_a_revision_is_taken_away(ada: Actor, grace: Actor, kim: Actor) -> None:
+    revision = a_revision(author=ada)
+    where = {"document_id": revision.document_id, "number": 1}
+    answer = signed_in(grace).get(path(grace, "reviews:revision_text", **where))
+    assert "sha256:" + hashlib.sha256(answer.content).hexdigest() == revision.digest
+    assert answer["Content-Disposition"].startswith("attachment")
+    for wrong in ({**where, "number": 2}, {**where, "number": 2**63}):
+        assert signed_in(grace).get(path(grace, "reviews:revision_text", **wrong)).status_code == 404
+    assert signed_in(kim).get(path(kim, "reviews:revision_text", **where)).status_code == 404
+
+
+def test_a_schema_of_twenty_thousand_values_keeps_the_pages_small(ada: Actor, grace: Actor, pat: Actor) -> None:
+    a_published_tool(author=ada, reviewer=grace, publisher=pat)
+    values = [f"article-{number:06}" for number in range(20_000)]
+    schema = {
+        "type": "object",
+        "required": ["order_id", "amount_cents"],
+        "properties": {"order_id": {"enum": values}, "amount_cents": {"type": "integer"}},
+    }
+    request = a_submitted_change(author=ada, input_schema=schema)
+    assert len(page(grace, request).content) < 100_000
+    document = Document.objects.get()
+    shown = signed_in(grace).get(path(grace, "catalogue:document", document_id=document.pk) + "?revision=2&against=1")
+    assert len(shown.content) < 100_000
