@@ -122,7 +122,7 @@ def decide_extension(
     """Activity extends the very claim it happened under, and none that lapsed or that somebody else holds."""
     held = _own_claim(claim, person_id=person_id, now=now)
     if held is None or (claim_id is not None and held.claim_id != claim_id):
-        _refuse_lapsed(claim, now=now)
+        _refuse_lapsed(claim, person_id=person_id, now=now)
     return now + hold_for
 
 
@@ -160,9 +160,13 @@ def refuse_foreign(claim: ClaimFacts | None, *, person_id: int, now: datetime, v
 
 
 def refuse_lapsed(claim: ClaimFacts | None, *, person_id: int, claim_id: int | None, now: datetime) -> None:
-    """Raises when an answer was written under a claim that no longer stands; under none, the answer claims itself."""
-    if claim_id is not None and _own_claim(claim, person_id=person_id, now=now) is None:
-        _refuse_lapsed(claim, now=now)
+    """Raises when an answer was written under a claim that no longer stands; under none, the answer claims itself.
+
+    Whoever has claimed the case anew since may not answer under the old claim: others may have held it in between.
+    """
+    held = _own_claim(claim, person_id=person_id, now=now)
+    if claim_id is not None and (held is None or held.claim_id != claim_id):
+        _refuse_lapsed(claim, person_id=person_id, now=now)
 
 
 def _own_claim(claim: ClaimFacts | None, *, person_id: int, now: datetime) -> ClaimFacts | None:
@@ -170,10 +174,14 @@ def _own_claim(claim: ClaimFacts | None, *, person_id: int, now: datetime) -> Cl
     return held if held is not None and held.holder_id == person_id else None
 
 
-def _refuse_lapsed(claim: ClaimFacts | None, *, now: datetime) -> NoReturn:
+def _refuse_lapsed(claim: ClaimFacts | None, *, person_id: int, now: datetime) -> NoReturn:
     held = standing_claim(claim, now=now)
-    who = f"{held.holder_name} holds the case now" if held else "nobody holds the case now"
-    next_step = f"Ask {held.holder_name}" if held else "Claim it again and look at it anew before you answer"
+    if held is None:
+        who, next_step = "nobody holds the case now", "Claim it again and look at it anew before you answer"
+    elif held.holder_id == person_id:
+        who, next_step = "you hold the case by a newer one", "Look at the case anew and answer from there"
+    else:
+        who, next_step = f"{held.holder_name} holds the case now", f"Ask {held.holder_name}"
     raise Refusal(
         "wrong_state",
         f"Your claim has ended or lapsed, and {who}; nothing was written. {next_step}.",

@@ -37,6 +37,7 @@ VERBS: dict[str, Any] = {
     "hand over": lambda held: settling.decide_hand_over(held, person_id=MINE, to_id=THEIRS, now=NOW),
     "answer": lambda held: settling.refuse_foreign(held, person_id=MINE, now=NOW, verb="settled"),
     "answer under it": lambda held: settling.refuse_lapsed(held, person_id=MINE, claim_id=7, now=NOW),
+    "answer under another": lambda held: settling.refuse_lapsed(held, person_id=MINE, claim_id=6, now=NOW),
 }
 
 MAY = {
@@ -47,6 +48,7 @@ MAY = {
     "hand over": {"mine"},
     "answer": {"nobody", "mine", "mine, lapsed", "mine, lapsing now", "theirs, lapsed"},
     "answer under it": {"mine"},
+    "answer under another": set[str](),
 }
 
 

@@ -218,6 +218,17 @@ def test_an_answer_under_a_lapsed_claim_names_who_holds_the_case_now(call: Inten
     assert refused("wrong_state", settle, call, noor, claim_id=claim.pk).details["holder"] == "bo"
 
 
+def test_an_answer_under_an_old_claim_is_refused_though_its_writer_holds_the_case_anew(
+    call: Intent, noor: Actor, bo: Actor
+) -> None:
+    old = services.claim_case(intent_id=call.pk, actor=noor)
+    services.hand_over_case(intent_id=call.pk, actor=noor, to="bo")
+    services.release_case(intent_id=call.pk, actor=bo)
+    new = services.claim_case(intent_id=call.pk, actor=noor)
+    assert "you hold the case by a newer one" in refused("wrong_state", settle, call, noor, claim_id=old.pk).message
+    assert settle(call, noor, claim_id=new.pk).person_id == noor.person_id
+
+
 # --- the driver ------------------------------------------------------------------------------------------------------
 
 
