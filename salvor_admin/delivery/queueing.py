@@ -107,7 +107,7 @@ def _spread(message_id: int, attempts: int) -> int:
 
 def notice_calls(*, most: int = MOST_CALLS) -> int:
     """Queues mail about the calls that began to wait, and those that became overdue, and nobody was told of yet."""
-    kinds = (Kind.CALL_WAITS, Kind.CALL_OVERDUE)
+    kinds = (Kind.CALL_OVERDUE, Kind.CALL_WAITS)
     return sum(_notice(workspace, kind, most) for workspace in Workspace.objects.order_by("pk") for kind in kinds)
 
 
@@ -116,7 +116,8 @@ def _notice(workspace: Workspace, kind: Kind, most: int) -> int:
     if not _is_alone(workspace, kind):
         return 0
     now = database_now()
-    until = now if kind is Kind.CALL_WAITS else now - timedelta(seconds=workspace.answer_seconds)
+    overdue_from = now - timedelta(seconds=workspace.answer_seconds)
+    until = now if kind is Kind.CALL_WAITS else overdue_from
     known = Notice.objects.filter(intent=OuterRef("pk"), kind=kind.value, since=OuterRef("waits_at"))
     fresh = list(
         Intent.objects.filter(
@@ -136,7 +137,11 @@ def _notice(workspace: Workspace, kind: Kind, most: int) -> int:
     )
     heard = _hearing_of_calls(workspace, kind, now)
     hearings = [
-        (Hearing(person_id, kind, str(notice.intent_id)), notice) for notice in notices for person_id in sorted(heard)
+        (Hearing(person_id, kind, str(notice.intent_id)), notice)
+        for notice in notices
+        # What is overdue already is told as such.
+        if kind is Kind.CALL_OVERDUE or notice.since > overdue_from
+        for person_id in sorted(heard)
     ]
     _queue(workspace, hearings, now=now, stormed={person for person, number in heard.items() if number >= STORM})
     return len(notices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +32,9 @@ log = logging.getLogger(__name__)
 MOST_MAILS: Final = 200
 #: So many mails at once still come one by one; more come as one.
 FEW: Final = 5
-MOST_IN_ONE: Final = 2000
+MOST_IN_ONE: Final = 1000
+#: A worker gives its place to others after so many seconds, well before it would be ended.
+LONGEST_ROUND: Final = 60.0
 #: What failed so often goes alone, so that it takes nothing else down with it.
 ALONE_FROM: Final = 6
 
@@ -79,8 +82,9 @@ def send_mail(*, most: int = MOST_MAILS) -> int:
         return 0
     sent = 0
     try:
+        begun = time.monotonic()
         for _ in range(most):
-            turn = _take_turn()
+            turn = _take_turn() if time.monotonic() - begun < LONGEST_ROUND else None
             if turn is None:
                 break
             end = _send(turn, connection)
@@ -186,6 +190,7 @@ def _written(rows: Sequence[Delivery], now: datetime) -> tuple[list[Delivery], l
     """The rows that are to be told and the letters of those that are listed; moot rows are closed, odd ones noted."""
     told: list[Delivery] = []
     written: list[Letter] = []
+    moot: dict[str, list[Delivery]] = {}
     for row in rows:
         if len(written) >= letters.LONGEST_LIST:
             told.append(row)
@@ -194,13 +199,15 @@ def _written(rows: Sequence[Delivery], now: datetime) -> tuple[list[Delivery], l
             with transaction.atomic():
                 letter = LETTERS[Kind(row.kind)](row, now)
         except Moot as reason:
-            _close([row], Standing.DROPPED, now, str(reason))
+            moot.setdefault(str(reason), []).append(row)
         except Exception as problem:
             log.warning("Delivery %s could not be written", row.pk, exc_info=True)
             _note([row], failure(problem))
         else:
             told.append(row)
             written.append(letter)
+    for words, dropped in moot.items():
+        _close(dropped, Standing.DROPPED, now, words)
     return told, written
 
 

@@ -169,6 +169,15 @@ def test_a_call_is_noticed_as_overdue_once_its_time_has_passed(reachable: Cast) 
     assert list(Notice.objects.filter(kind="call_overdue").values_list("intent", flat=True)) == [call.pk]
 
 
+def test_a_call_that_is_overdue_when_it_is_first_seen_is_told_as_that_alone(reachable: Cast) -> None:
+    a_tool(reachable)
+    a_waiting_call(reachable)
+    Intent.objects.update(waits_at=database_now() - timedelta(hours=5))
+    queueing.notice_calls()
+    assert set(Delivery.objects.values_list("kind", flat=True)) == {"call_overdue"}
+    assert queueing.notice_calls() == 0
+
+
 def test_a_long_queue_of_calls_is_noticed_in_parts_and_none_is_left_out(reachable: Cast) -> None:
     a_tool(reachable)
     calls = {a_waiting_call(reachable).pk for _ in range(5)}
