@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
@@ -29,6 +30,7 @@ _NOT_BREAKS_HERE = "\x85\u2028\u2029"  # the scanner would break lines there; ag
 _PRIVATE_USE = range(0xE000, 0xF900)
 
 _TAG = "tag:yaml.org,2002:"
+_LINE_BREAK = re.compile("\r\n|\r|\n")
 _TAG_END = re.compile("[ \t\r\n\0]")
 
 
@@ -123,7 +125,9 @@ def _as_json(text: str) -> Json:
 
 
 class _Scanner(Scanner):
-    """The stock scanner, but `?x` in a flow collection is a text, and a tab may part a colon from its value."""
+    """The stock scanner where agentplane's reader agrees: `?x` in a flow collection is a text, `-]` is nothing, a tab may
+    part a colon from its value, and a quoted text goes on further in than what holds it.
+    """
 
     def scan_to_next_token(self) -> None:
         super().scan_to_next_token()
@@ -139,6 +143,20 @@ class _Scanner(Scanner):
         before = self.reader.buffer[here - self.reader.column : here].rstrip(" \t")
         return before != "" and before[-1] not in "-?"
 
+    def scan_flow_scalar(self, style: Any) -> Any:
+        token = super().scan_flow_scalar(style)
+        if token.end_mark.line > token.start_mark.line:
+            lines = _LINE_BREAK.split(self.reader.buffer[token.start_mark.index : token.end_mark.index])
+            for before, line in pairwise(lines):
+                if style == '"' and (len(before) - len(before.rstrip("\\"))) % 2:
+                    continue
+                held = line.lstrip(" ")
+                strays = held.startswith("\t") or not (self.flow_level or held == "" or held.startswith(style))
+                if strays and len(line) - len(held) <= self.indent:
+                    why = "a line of a quoted text begins no further in than what holds it"
+                    raise ScannerError("while scanning a quoted scalar", None, why, token.start_mark)
+        return token
+
     def scan_tag(self) -> Any:
         # The stock scanner reads and decodes a tag however long it is, and goes over it several times.
         ahead = self.reader.prefix(MAX_TAG_LENGTH)
@@ -151,7 +169,7 @@ class _Scanner(Scanner):
         return self.reader.peek(1) in " \t\r\n\0"
 
     def check_plain(self) -> bool:
-        if self.flow_level and self.reader.peek() == "?":
+        if self.flow_level and self.reader.peek() in "?-":
             return self.reader.peek(1) not in " \t\r\n\0,[]{}"
         return bool(super().check_plain())
 

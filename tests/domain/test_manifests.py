@@ -156,6 +156,41 @@ def test_a_scalar_that_no_reader_or_not_every_reader_takes_for_a_number_is_refus
     assert len(caught.value.message) < 300
 
 
+@pytest.mark.parametrize(
+    ("written", "meaning"),
+    [
+        ('v:\n  w: "a\n   b"', "a b"),
+        ("v:\n  w: 'a\n'", "a "),
+        ("v:\n  w: 'a\n''b'", "a 'b"),
+        ('v:\n  w: "a\\\n b"', "ab"),
+        ("v:\n  w: ['a\nb']", ["a b"]),
+        ("v:\n  w: 'a\n\n   b'", "a\nb"),
+        ("v:\n  w: [-a, -1]", ["-a", -1]),
+    ],
+)
+def test_a_text_over_several_lines_means_what_agentplane_reads_in_it(written, meaning):
+    (document,) = yaml_values.read_documents(written.encode())
+    assert document.value == {"v": {"w": meaning}}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'v:\n  w: "a\n  b"',
+        "v:\n  w: 'a\n b'",
+        "v:\n  - 'a\n  b'",
+        "v:\n  w: 'a\n\t\n   b'",
+        "v:\n  w: ['a\n\tb']",
+        "v: [-]",
+        "v: [-, a]",
+    ],
+)
+def test_a_line_that_agentplane_cannot_place_is_refused(written):
+    with pytest.raises(Refusal) as caught:
+        list(yaml_values.read_documents(written.encode()))
+    assert (caught.value.code, caught.value.place[:5]) == ("manifest_yaml", "line ")
+
+
 def multiplied(levels):
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
