@@ -118,7 +118,7 @@ def _has_lone_surrogate(text: str) -> bool:
 def _text_depth(text: str) -> int:
     """The depth of a text that was read as JSON, values that a later double replaced included."""
     brackets = _NO_BRACKETS.sub("", text)
-    return max(accumulate(_STEP[bracket] for bracket in brackets), default=0)
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
 
 
 def _read(raw: bytes, max_depth: int, decode: Any = _decode) -> Any:
