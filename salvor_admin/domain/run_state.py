@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from salvor_admin.domain import instants
 from salvor_admin.domain.effects import Effect
@@ -86,25 +87,23 @@ _RESTS = {
 def advance(head: RunHead, event: Event) -> RunHead:
     """The head after one more event, which the append guard has let through (contract 5)."""
     seq, kind, payload = head.next_seq, event.kind, event.payload
-    after = replace(head, next_seq=seq + 1)
+    then = partial(replace, head, next_seq=seq + 1)
     match kind:
         case Kind.TOOL_CALL_REQUESTED:
             is_write = payload["effect"] == Effect.WRITE
             state = RunState.NEEDS_RECONCILIATION if is_write else RunState.AWAITING_TOOL
-            return replace(after, state=state, state_seq=None, pending_seq=seq)
+            return then(state=state, state_seq=None, pending_seq=seq)
         case Kind.TOOL_CALL_COMPLETED:
-            return replace(after, state=RunState.RUNNING, state_seq=None, pending_seq=None)
+            return then(state=RunState.RUNNING, state_seq=None, pending_seq=None)
         case Kind.MODEL_CALL_REQUESTED:
-            return replace(
-                after,
+            return then(
                 state=RunState.AWAITING_MODEL,
                 state_seq=None,
                 pending_seq=seq,
                 step_count=head.step_count + 1,
             )
         case Kind.MODEL_CALL_COMPLETED:
-            return replace(
-                after,
+            return then(
                 state=RunState.RUNNING,
                 state_seq=None,
                 pending_seq=None,
@@ -113,16 +112,16 @@ def advance(head: RunHead, event: Event) -> RunHead:
             )
         case Kind.RUN_STARTED:
             driven_by_client = payload.get("driven_by") == "client"
-            return replace(after, state=RunState.RUNNING, state_seq=None, is_client_driven=driven_by_client)
+            return then(state=RunState.RUNNING, state_seq=None, is_client_driven=driven_by_client)
         case Kind.RESUMED | Kind.GRAPH_RUN_STARTED:
-            return replace(after, state=RunState.RUNNING, state_seq=None)
+            return then(state=RunState.RUNNING, state_seq=None)
         case Kind.SLEEP_COMPLETED:
-            return replace(after, state=RunState.RUNNING, state_seq=None, has_open_sleep=False)
+            return then(state=RunState.RUNNING, state_seq=None, has_open_sleep=False)
         case Kind.SLEEP_STARTED:
-            return replace(after, state=RunState.SLEEPING, state_seq=seq, has_open_sleep=True)
+            return then(state=RunState.SLEEPING, state_seq=seq, has_open_sleep=True)
         case _ if kind in _RESTS:
-            return replace(after, state=_RESTS[kind], state_seq=seq)
-    return after
+            return then(state=_RESTS[kind], state_seq=seq)
+    return then()
 
 
 def fold(log: Iterable[Event], head: RunHead | None = None) -> RunHead:
