@@ -47,7 +47,7 @@ class Run(models.Model):
     # The lease: a hash, never the token; judged by the database's clock.
     lease_hash = models.BinaryField(max_length=32, null=True)
     lease_seen_at = models.DateTimeField(null=True)
-    lease_ttl_seconds = models.PositiveIntegerField(null=True)
+    lease_ttl_seconds = models.IntegerField(null=True)
     record_prompts = models.BooleanField(default=False)
     last_driver = models.ForeignKey(
         "runtimes.Runtime", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
@@ -141,7 +141,7 @@ class Intent(models.Model):
     revision = models.ForeignKey(
         "reviews.Revision", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
     )
-    publication = models.PositiveIntegerField()
+    publication = models.IntegerField()
     runtime = models.ForeignKey(
         "runtimes.Runtime", on_delete=models.PROTECT, related_name="intents", db_index=False, db_constraint=False
     )
@@ -153,7 +153,7 @@ class Intent(models.Model):
     # abandoned.
     standing = models.CharField(max_length=12, default="open")
     closed_at = models.DateTimeField(null=True)
-    refusals = models.PositiveIntegerField(default=0)
+    refusals = models.IntegerField(default=0)
     # SHA-256 over the tool and its identity fields (else its pinned ones), without the run: likely duplicates share it.
     likeness = models.BinaryField(max_length=32, null=True)
     # JSON list of [name, canonical text of the value, cut], pinned fields first, then identity fields: for lists alone.
@@ -166,12 +166,10 @@ class Intent(models.Model):
             UniqueConstraint(
                 fields=["run", "idempotency_key"], condition=Q(holds_claim=True), name="one_claim_per_key"
             ),
+            # One for both: a check is parsed again by every statement that writes to the table.
             CheckConstraint(
-                condition=Q(standing__in=["open", "completed", "settled", "copied", "abandoned"]),
-                name="intent_standing_is_known",
-            ),
-            CheckConstraint(
-                condition=Q(standing="open", closed_at__isnull=True) | ~Q(standing="open") & Q(closed_at__isnull=False),
+                condition=Q(standing="open", closed_at__isnull=True)
+                | Q(standing__in=["completed", "settled", "copied", "abandoned"], closed_at__isnull=False),
                 name="intent_closed_has_a_time",
             ),
         ]

@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                 ("last_recorded_at", models.DateTimeField(null=True)),
                 ("lease_hash", models.BinaryField(max_length=32, null=True)),
                 ("lease_seen_at", models.DateTimeField(null=True)),
-                ("lease_ttl_seconds", models.PositiveIntegerField(null=True)),
+                ("lease_ttl_seconds", models.IntegerField(null=True)),
                 ("record_prompts", models.BooleanField(default=False)),
                 (
                     "last_driver",
@@ -98,13 +98,13 @@ class Migration(migrations.Migration):
                 ("effect", models.CharField(max_length=12)),
                 ("idempotency_key", models.CharField(max_length=71)),
                 ("holds_claim", models.BooleanField(default=False)),
-                ("publication", models.PositiveIntegerField()),
+                ("publication", models.IntegerField()),
                 ("recorded_at", models.DateTimeField()),
                 ("waits_at", models.DateTimeField()),
                 ("listed_at", models.DateTimeField(null=True)),
                 ("standing", models.CharField(default="open", max_length=12)),
                 ("closed_at", models.DateTimeField(null=True)),
-                ("refusals", models.PositiveIntegerField(default=0)),
+                ("refusals", models.IntegerField(default=0)),
                 ("likeness", models.BinaryField(max_length=32, null=True)),
                 ("subject", models.TextField(default="[]")),
                 (
@@ -376,16 +376,12 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="intent",
             constraint=models.CheckConstraint(
-                condition=models.Q(("standing__in", ["open", "completed", "settled", "copied", "abandoned"])),
-                name="intent_standing_is_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="intent",
-            constraint=models.CheckConstraint(
                 condition=models.Q(
                     models.Q(("closed_at__isnull", True), ("standing", "open")),
-                    models.Q(models.Q(("standing", "open"), _negated=True), ("closed_at__isnull", False)),
+                    models.Q(
+                        ("closed_at__isnull", False),
+                        ("standing__in", ["completed", "settled", "copied", "abandoned"]),
+                    ),
                     _connector="OR",
                 ),
                 name="intent_closed_has_a_time",
