@@ -88,6 +88,8 @@ class RequestFacts:
     #: Who brought it into its state, and when; for whoever comes second.
     moved_by: str = ""
     moved_at: datetime | None = None
+    #: It looks back at an emergency revoke that is live already: a reviewer closes it, and nothing else does.
+    after_review: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,13 @@ def decide_verdict(request: RequestFacts, actor: ActorFacts, verdict: Verdict, *
     if verdict is Verdict.REJECT:
         return Transition(State.REJECTED)
     if verdict is Verdict.REQUEST_CHANGES:
+        if request.after_review:
+            raise Refusal(
+                "wrong_state",
+                "This looks back at an emergency revoke, and nothing can be changed in it. Approve it, or reject it with a "
+                "reason; what should be live again is proposed anew.",
+                details={"state": request.state.value},
+            )
         return Transition(State.CHANGES_REQUESTED)
     missing = sorted(request.blocking - request.acknowledged)
     if missing:
@@ -267,6 +276,12 @@ def decide_withdraw(request: RequestFacts, actor: ActorFacts) -> Transition:
     """An author takes an open change request back; final."""
     _require_role(actor, Role.AUTHOR, "withdraw it")
     _refuse_state(request, "withdrawn", OPEN, "what is final stays as it was decided.")
+    if request.after_review:
+        raise Refusal(
+            "wrong_state",
+            "This looks back at an emergency revoke that is live already, so it stays open until a reviewer closes it.",
+            details={"state": request.state.value},
+        )
     return Transition(State.WITHDRAWN)
 
 

@@ -28,10 +28,12 @@ def digest_of(request: ChangeRequest) -> str:
     return review.request_digest(selectors.facts_of(request, items, [], []).items)
 
 
-def held_by_one_draft(items: Sequence[WantedItem]) -> UUID | None:
+def held_by_one_draft(workspace_id: int, items: Sequence[WantedItem]) -> UUID | None:
     wanted = {item.document_id for item in items}
     open_items = list(
-        ChangeItem.objects.filter(document_id__in=wanted, open=True).values_list("request_id", "request__state")
+        ChangeItem.objects.filter(request__workspace_id=workspace_id, document_id__in=wanted, open=True).values_list(
+            "request_id", "request__state"
+        )
     )
     if len(open_items) != len(wanted) or len(set(open_items)) != 1:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from salvor_admin.domain import review
 from salvor_admin.domain.findings.finding import Severity
@@ -21,6 +21,7 @@ from salvor_admin.reviews.models import (
     Examination,
     Finding,
     Publication,
+    PublicationItem,
     Revision,
     Verdict,
 )
@@ -50,16 +51,21 @@ def items_of(request: ChangeRequest) -> list[ChangeItem]:
 def authors_of(items: Iterable[ChangeItem], request: ChangeRequest) -> dict[int, frozenset[int]]:
     """Per item: who wrote a revision after its base up to the one submitted (design 11, rights).
 
-    A roll-back and a removal write nothing, so whoever proposed them counts as their author.
+    A roll-back and a removal write nothing, so whoever proposed them counts as their author. Taking an old revision of
+    what was removed, or never was live, is a roll-back too.
     """
     items = list(items)
     spans: dict[UUID, list[tuple[int, int]]] = defaultdict(list)
-    for number, document_id, author_id in (
+    served: set[int] = set()
+    earlier = PublicationItem.objects.filter(revision=OuterRef("pk"), publication__published_at__lt=request.created_at)
+    for pk, number, document_id, author_id, was_live in (
         Revision.objects.filter(document__in=[item.document_id for item in items])
         .order_by("number")
-        .values_list("number", "document_id", "author_id")
+        .values_list("pk", "number", "document_id", "author_id", Exists(earlier))
     ):
         spans[document_id].append((number, author_id))
+        if was_live:
+            served.add(pk)
     proposers = {request.created_by_id} | ({request.submitted_by_id} if request.submitted_by_id else set())
     found: dict[int, frozenset[int]] = {}
     for item in items:
@@ -68,7 +74,8 @@ def authors_of(items: Iterable[ChangeItem], request: ChangeRequest) -> dict[int,
             continue
         base = item.base.number if item.base else 0
         writers = {author for number, author in spans[item.document_id] if base < number <= item.revision.number}
-        if item.revision.number <= base:
+        is_newest = item.revision.number == item.document.last_revision_number
+        if item.revision.number <= base or item.revision.pk in served or not is_newest:
             writers |= {item.revision.author_id} | proposers
         found[item.pk] = frozenset(writers)
     return found
@@ -116,6 +123,7 @@ def facts_of(
         moved_by=request.moved_by.name if request.moved_by else "",
         moved_at=request.moved_at,
         blocking=frozenset(str(finding.pk) for finding in findings if finding.severity == Severity.BLOCK),
+        after_review=request.after_review,
     )
 
 

@@ -191,7 +191,7 @@ def open_change_request(
     if len({item.document_id for item in items}) != len(items):
         raise Refusal("bad_request", "A document stands twice in this change request; name each once.", place="items")
     now = database_now()
-    held = request_items.held_by_one_draft(items)
+    held = request_items.held_by_one_draft(actor.workspace_id, items)
     if held is not None:
         request = access.change_request_for_decision(actor, held)
         if request.state != review.State.DRAFT:
@@ -236,18 +236,18 @@ def needed_reason(text: str) -> str:
     return _reason(text, needed=True)
 
 
-def _reason(text: str, *, needed: bool) -> str:
+def _reason(text: str, *, needed: bool, place: str = "reason") -> str:
     reason = text.strip()
     if needed and not reason:
         raise Refusal(
             "reason_missing",
             "Say why in a sentence: whoever decides, and whoever looks back, reads it.",
-            place="reason",
+            place=place,
         )
     if len(reason) > LONGEST_REASON:
-        raise Refusal("reason_too_long", f"A reason holds at most {LONGEST_REASON} characters.", place="reason")
+        raise Refusal("reason_too_long", f"A reason holds at most {LONGEST_REASON} characters.", place=place)
     if "\0" in reason:
-        raise Refusal("bad_request", "A reason holds no NUL character; take it out.", place="reason")
+        raise Refusal("bad_request", "A reason holds no NUL character; take it out.", place=place)
     return reason
 
 
@@ -314,7 +314,8 @@ def _give_verdict(
     actor = people_access.deciding(actor)
     request = access.change_request_for_decision(actor, request_id)
     detail = selectors.detail(request)
-    said = {finding: text.strip() for finding, text in acknowledge.items() if text.strip()}
+    given_words = ((finding, _reason(text, needed=False, place=finding)) for finding, text in acknowledge.items())
+    said = {finding: words for finding, words in given_words if words}
     known = {str(finding.pk): finding for finding in detail.findings}
     strangers = sorted(set(said) - set(known))
     if strangers:

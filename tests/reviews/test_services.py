@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from datetime import UTC
 from typing import Any
@@ -15,7 +16,7 @@ from salvor_admin.domain.refusals import Refusal
 from salvor_admin.people import services as people
 from salvor_admin.people.access import Actor
 from salvor_admin.reviews import publishing, services
-from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Document, Publication, Revision, Verdict
+from salvor_admin.reviews.models import ChangeItem, ChangeRequest, Document, Finding, Publication, Revision, Verdict
 from salvor_admin.reviews.services import WantedItem
 from tests.reviews.factories import (
     a_published_tool,
@@ -325,6 +326,54 @@ def test_a_reviewer_closes_the_review_of_a_revoke(ada: Actor, grace: Actor, pat:
     after.refresh_from_db()
     assert after.state == "published"
     assert Entry.objects.filter(action="change_request.after_review_closed").count() == 1
+
+
+def test_the_review_of_a_revoke_is_closed_by_a_reviewer_and_by_nothing_else(
+    ada: Actor, grace: Actor, pat: Actor, root: Actor
+) -> None:
+    a_published_tool(author=ada, reviewer=grace, publisher=pat)
+    publishing.revoke(document_id=Document.objects.get().pk, reason="Doubled refunds.", actor=root)
+    after = ChangeRequest.objects.get(after_review=True)
+    for act in (
+        lambda: services.withdraw(request_id=after.pk, actor=ada, reason="Not needed."),
+        lambda: services.give_verdict(
+            request_id=after.pk,
+            actor=grace,
+            verdict=review.Verdict.REQUEST_CHANGES,
+            digest=after.digest,
+            reason="Say more.",
+        ),
+    ):
+        assert refused(act).code == "wrong_state"
+    services.give_verdict(
+        request_id=after.pk, actor=grace, verdict=review.Verdict.REJECT, digest=after.digest, reason="Needless."
+    )
+    after.refresh_from_db()
+    assert after.state == "rejected"
+
+
+@pytest.mark.parametrize(("words", "code"), [("a\0b", "bad_request"), ("x" * 10_001, "reason_too_long")])
+def test_an_acknowledgement_is_held_to_what_a_reason_is(ada: Actor, grace: Actor, words: str, code: str) -> None:
+    request = a_submitted_change(author=ada, effect="read", trust_completion=False, require_equal=[])
+    finding = str(Finding.objects.get(severity="block").pk)
+    refusal = refused(
+        lambda: services.give_verdict(
+            request_id=request.pk,
+            actor=grace,
+            verdict=review.Verdict.APPROVE,
+            digest=request.digest,
+            acknowledge={finding: words},
+        )
+    )
+    assert (refusal.code, refusal.place) == (code, finding)
+
+
+def test_a_document_of_another_workspace_is_missing_though_a_draft_holds_it(ada: Actor, kim: Actor) -> None:
+    theirs = services.open_change_request(actor=kim, items=[WantedItem(a_revision(author=kim).document_id)])
+    document = ChangeItem.objects.get(request=theirs).document_id
+    hidden = refused(lambda: services.open_change_request(actor=ada, items=[WantedItem(document)]))
+    missing = refused(lambda: services.open_change_request(actor=ada, items=[WantedItem(uuid.uuid4())]))
+    assert (hidden.code, hidden.message) == (missing.code, missing.message)
 
 
 def test_a_revoke_makes_the_open_change_stale(ada: Actor, grace: Actor, pat: Actor, root: Actor) -> None:

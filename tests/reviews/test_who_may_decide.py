@@ -170,6 +170,34 @@ def proposed_a_removal_and_approves(c: Deciders) -> tuple[ChangeRequest, Actor, 
     return request, root, "approve"
 
 
+def _taken_out(c: Deciders) -> None:
+    a_published_tool(author=c.ada, reviewer=c.grace, publisher=c.pat)
+    publishing.revoke(document_id=Document.objects.get().pk, reason="Now.", actor=c.root)
+
+
+def proposed_what_was_revoked_and_approves(c: Deciders) -> tuple[ChangeRequest, Actor, str]:
+    _taken_out(c)
+    pat = c.with_roles(c.pat, *ALL)
+    items = [WantedItem(Document.objects.get().pk, revision=1)]
+    return services.open_change_request(actor=pat, items=items, reason="Again.", submit=True), pat, "approve"
+
+
+def proposed_what_was_revoked_and_publishes(c: Deciders) -> tuple[ChangeRequest, Actor, str]:
+    request, pat, _ = proposed_what_was_revoked_and_approves(c)
+    services.give_verdict(request_id=request.pk, actor=c.grace, verdict=review.Verdict.APPROVE, digest=request.digest)
+    return request, pat, "publish"
+
+
+def proposed_an_old_draft_and_approves(c: Deciders) -> tuple[ChangeRequest, Actor, str]:
+    """Ada gave her first draft up for a second one, which was withdrawn."""
+    a_revision(author=c.ada, require_equal=None)
+    withdrawn = a_submitted_change(author=c.ada)
+    services.withdraw(request_id=withdrawn.pk, actor=c.ada, reason="Later.")
+    grace = c.with_roles(c.grace, *ALL)
+    items = [WantedItem(Document.objects.get().pk, revision=1)]
+    return services.open_change_request(actor=grace, items=items, reason="The first.", submit=True), grace, "approve"
+
+
 def revoked_it_and_closes_the_after_review(c: Deciders) -> tuple[ChangeRequest, Actor, str]:
     a_published_tool(author=c.ada, reviewer=c.grace, publisher=c.pat)
     root = c.with_roles(c.root, "admin", *ALL)
@@ -212,6 +240,9 @@ RULES: dict[str, tuple[Rule, str]] = {
         "own_revision",
     ),
     "who proposed a removal may not approve it": (proposed_a_removal_and_approves, "own_revision"),
+    "who proposed what was revoked may not approve it": (proposed_what_was_revoked_and_approves, "own_revision"),
+    "who proposed what was revoked may not publish it": (proposed_what_was_revoked_and_publishes, "own_revision"),
+    "who proposed somebody's old draft may not approve it": (proposed_an_old_draft_and_approves, "own_revision"),
     "who revoked may not close the after-review": (revoked_it_and_closes_the_after_review, "own_revision"),
     "who imported it may not approve it": (imported_it_and_approves, "own_revision"),
     "an author who is no reviewer may not approve": (is_only_an_author, "not_allowed"),
