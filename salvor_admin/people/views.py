@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import Role
@@ -98,7 +98,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 @in_workspace
 def people(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Who is here, what they may do, and whether enough people can decide."""
@@ -183,7 +183,7 @@ def reactivate(request: HttpRequest, actor: Actor, person_id: int) -> HttpRespon
     return redirect("people:people", workspace=actor.workspace_key)
 
 
-@require_GET
+@require_safe
 @in_workspace
 def settings(request: HttpRequest, actor: Actor) -> HttpResponse:
     """One's own tokens, and the way to a new password."""
