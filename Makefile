@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
 WORKERS ?= 2
 
-.PHONY: help up demo test check bench races
+.PHONY: help up demo test check bench races check-reference
 
 help:
 	@echo 'make up     set up what is missing, start everything, print the URL (ARGS="--port 8001")'
@@ -17,6 +17,7 @@ help:
 	@echo 'make test   all tests (T=path for a part)'
 	@echo 'make check  format, lint, types, templates, migrations, deployment, known holes in packages'
 	@echo 'make bench  the budgets;  make races  many at once'
+	@echo 'make check-reference  the real agentplane and salvor read what we write, where they are installed'
 
 up: .venv/.runs
 	@exec $(PY) manage.py up $(ARGS)
@@ -47,6 +48,9 @@ bench: .venv/.tests
 
 races: .venv/.tests
 	@SALVOR_RACE_THREADS=32 SALVOR_RACE_ROUNDS=100 exec $(PY) -m pytest -q -m races $(T) $(ARGS)
+
+check-reference: .venv/.tests
+	@exec $(PY) -m tests.check_reference $(ARGS)
 
 # Debian keeps what makes environments in a package of its own; where we may, we fetch it.
 .venv/bin/python:
