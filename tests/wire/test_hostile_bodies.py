@@ -200,13 +200,13 @@ def must_read_back(peer: Peer, run_id: str) -> None:
 
 def test_no_body_breaks_a_route_of_v1(board: Board) -> None:
     @examples(0.6)
-    @given(data=st.data(), path=st.sampled_from(POSTS), pick=st.sampled_from(range(len(board.runs))))
-    def attack(data: st.DataObject, path: str, pick: int) -> None:
-        is_aimed = path in AIMS and data.draw(st.booleans())
+    @given(dice=st.data(), path=st.sampled_from(POSTS), pick=st.sampled_from(range(len(board.runs))))
+    def attack(dice: st.DataObject, path: str, pick: int) -> None:
+        is_aimed = path in AIMS and dice.draw(st.booleans())
         run = board.runs[AIMS[path][1] if is_aimed else pick]
         body = board.bodies(run).get(path, {"a": {"b": [1, "c"]}})
-        raw = data.draw(hostile.aimed(body, AIMS[path][0]) if is_aimed else hostile.spoilt(body))
-        peer = data.draw(st.sampled_from([board.peer, board.settler])) if "resolve" in path else board.peer
+        raw = dice.draw(hostile.aimed(body, AIMS[path][0]) if is_aimed else hostile.spoilt(body))
+        peer = dice.draw(st.sampled_from([board.peer, board.settler])) if "resolve" in path else board.peer
         address = "/v1/" + path.replace("<run>", run.id)
         with undone():
             status, text = send(peer, "POST", address, raw, run.drive)
@@ -261,11 +261,11 @@ def test_no_body_breaks_a_route_of_the_api(scene: Scene) -> None:
     callers = {name: as_person(scene.cast.actor(name)) for name in ("ada", "grace", "pat", "noor", "root")}
 
     @examples(0.2)
-    @given(data=st.data(), route=st.sampled_from(routes))
-    def attack(data: st.DataObject, route: Any) -> None:
+    @given(dice=st.data(), route=st.sampled_from(routes))
+    def attack(dice: st.DataObject, route: Any) -> None:
         with undone():
             path = reverse(route.name, kwargs=route.kwargs(scene))
-            raw = data.draw(hostile.spoilt(route.form(scene)))
+            raw = dice.draw(hostile.spoilt(route.form(scene)))
             reply = callers[min(route.may)].post(path, raw=raw)
             judge(reply.status_code, reply.content)
 
@@ -285,8 +285,8 @@ def test_no_form_breaks_a_page(scene: Scene) -> None:
     odd = hostile.fragments | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
 
     @examples(0.1)
-    @given(data=st.data(), route=st.sampled_from(PAGES), in_parts=st.booleans())
-    def attack(data: st.DataObject, route: Any, in_parts: bool) -> None:
+    @given(dice=st.data(), route=st.sampled_from(PAGES), in_parts=st.booleans())
+    def attack(dice: st.DataObject, route: Any, in_parts: bool) -> None:
         with undone():
             kwargs = route.kwargs(scene)
             if not route.is_public and not route.is_outside:
@@ -295,7 +295,7 @@ def test_no_form_breaks_a_page(scene: Scene) -> None:
             names = st.sampled_from(
                 [*form, "reason", "text", "toml", "next", "output", "file", "roles", "look_again_at"]
             )
-            spoilt = {**form, **data.draw(st.dictionaries(names, odd, min_size=1, max_size=3))}
+            spoilt = {**form, **dice.draw(st.dictionaries(names, odd, min_size=1, max_size=3))}
             reply = post(browsers[min(route.may)], reverse(route.name, kwargs=kwargs), spoilt, in_parts)
             assert reply.status_code < 500
 
