@@ -1,4 +1,4 @@
-"""The recorded agentplane cases that are left out, by file and name, as `tests/exceeds_agentplane.json` lists them."""
+"""The recorded agentplane cases that are left out, by file and name, as `tests/exceeds.json` lists them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 LISTED: dict[str, list[dict[str, Any]]] = json.loads(
-    (Path(__file__).parent.parent / "exceeds_agentplane.json").read_text(encoding="utf-8")
-)["left_out"]
+    (Path(__file__).parent.parent / "exceeds.json").read_text(encoding="utf-8")
+)["left_out_of_agentplane"]
 
 LEFT_OUT: dict[str, frozenset[str]] = {
     name: frozenset(case for entry in entries for case in entry["cases"]) for name, entries in LISTED.items()

@@ -18,6 +18,10 @@ def of_op(*ops):
     return [row for row in ROWS if row["op"] in ops]
 
 
+def test_every_recorded_operation_is_played():
+    assert {row["op"] for row in ROWS} == {"join", "build", "map", "lookup", "effective", "release_valid", "run"}
+
+
 def written_value(labelled):
     return {
         "value_text": canonical.text(labelled.value),

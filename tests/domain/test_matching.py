@@ -17,7 +17,15 @@ from tests.domain.left_out import LEFT_OUT
 ROWS = [row for row in cases("matching") if row["name"] not in LEFT_OUT["matching"]]
 LOOPS = [row for row in ROWS if row["kind"] == "tool-calling" and "outcome" not in row]
 CODED = [row for row in ROWS if row["kind"].startswith("coded")]
+PLANNED = [row for row in ROWS if row["kind"] == "planned"]
+CALLS = [row for row in ROWS if row["kind"] == "call"]
+REFUSED = [row for row in ROWS if row.get("outcome") == "manifest_refused"]
 MODEL = {"provider": "fake", "model": "m-1"}
+
+
+def test_every_recorded_call_that_is_not_left_out_is_played_once():
+    played = [row["name"] for rows in (LOOPS, CODED, PLANNED, CALLS, REFUSED) for row in rows]
+    assert sorted(played) == sorted(row["name"] for row in ROWS)
 
 
 def granted_in(row):
@@ -112,7 +120,7 @@ def test_what_a_model_writes_carries_the_recorded_label(row):
     assert [written_label(label) for label in Loop(row).play().bundles] == recorded
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.get("outcome") == "manifest_refused"], ids=case_name)
+@pytest.mark.parametrize("row", REFUSED, ids=case_name)
 def test_a_manifest_that_the_loop_would_never_see_is_refused(row):
     with pytest.raises(Refusal) as caught:
         manifests.from_value(manifest_tree(row))
@@ -155,7 +163,7 @@ def test_a_coded_answer_to_a_call_goes_by_the_offer_alone(row):
         assert (judged.told is not None) is row["told_to_model"]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row["kind"] == "call"], ids=case_name)
+@pytest.mark.parametrize("row", CALLS, ids=case_name)
 def test_a_call_agent_sends_its_input_under_the_inputs_own_label(row):
     (grant,) = granted_in(row)
     decision = matching.decide_call(
@@ -165,6 +173,22 @@ def test_a_call_agent_sends_its_input_under_the_inputs_own_label(row):
         ceilings=Ceilings(egress=Sensitivity.INTERNAL),
     )
     assert decision.decision == "allow"
+
+
+@pytest.mark.parametrize("row", PLANNED, ids=case_name)
+def test_a_step_a_planner_wrote_is_matched_and_judged_as_recorded(row):
+    (turn,) = row["model_turns"]
+    (step,) = turn["structure"]["steps"]
+    arguments = Labelled(read(step["args"]), matching.bundle_label(agent_of(row)))
+    decision = matching.decide_call(
+        step["tool"], arguments, granted=granted_in(row), ceilings=Ceilings(egress=Sensitivity.INTERNAL)
+    )
+    sent = {"tool": row["grants"][0]["ref"], "arguments_text": canonical.rfc8785(arguments.value)}
+    assert ([sent] if decision.decision == "allow" else []) == row["dispatched"]
+    if decision.reason == "invalid_arguments":
+        assert [part for part in row["run_reason_must_contain"] if part not in decision.told] == []
+    if "journal_actions" in row:
+        assert (decision.reason, decision.path) == ("field_taint", "/id")
 
 
 # --- held calls (contract 7.1) -------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ CONTRACT_1_ACCEPTED = [
     ("tool://a./.b", "a-__-b"),
     ("tool://./.", "-__-"),
     ("tool://crm/a._b", "crm__a-_b"),
+    ("tool://a_b/c_d", "a_b__c_d"),
 ]
 CONTRACT_1_REFUSED = [
     "tool://crm/get-order",
