@@ -205,6 +205,13 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+# Of one form with files: 200 declarations of 512 kB are the most that any page takes.
+MOST_UPLOADED = 104 * 1024 * 1024
+FILE_UPLOAD_HANDLERS = [
+    "salvor_admin.web.uploads.Bounded",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
