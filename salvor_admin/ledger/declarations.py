@@ -98,14 +98,17 @@ def _load(workspace_id: int) -> LiveTools:
 # --- what lists show of a call ---------------------------------------------------------------------------------------
 
 MOST_SHOWN: Final = 200
+#: Lists show the first of them, and search finds these; all of them together would outgrow what the index takes.
+MOST_FIELDS: Final = 50
 
 
 def subject(tool: ClientTool, input: strict_json.Json) -> str:
-    """The call's pinned, then identity fields as [name, canonical text] pairs; long values are cut."""
+    """The call's pinned, then identity fields as [name, canonical text] pairs; long values and long lists are cut."""
     if not isinstance(input, dict):
         return "[]"
     names = dict.fromkeys((*tool.require_equal, *tool.idempotency_key))
-    pairs = [[name, _cut(canonical.text(input[name]))] for name in names if name in input]
+    given = [name for name in names if name in input][:MOST_FIELDS]
+    pairs = [[name, _cut(canonical.text(input[name]))] for name in given]
     return json.dumps(pairs, ensure_ascii=False, separators=(",", ":"))
 
 
