@@ -34,5 +34,7 @@ class LeanApplication:
             stream: Iterable[bytes] = response
             return stream
         # What Django does at the end of a request that concerns us: a connection that failed is not used again.
-        connection.close_if_unusable_or_obsolete()
+        # Inside a caller's own transaction it is not ours to close.
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
         return [response.content]
