@@ -245,6 +245,11 @@ def test_hidden_characters_missing_text_and_hints_are_pointed_out():
     assert codes(one_tool(closed)) == {}
 
 
+def test_a_server_under_the_alias_of_other_agents_can_never_be_called():
+    listed = drafting.read_tool({"name": "lookup", "description": "d", "inputSchema": {"type": "object"}}, "agent")
+    assert codes(listed)["server_alias_reserved"] == "block"
+
+
 def test_a_hint_that_is_missing_is_not_a_hint_that_is_false():
     assert one_tool({"type": "object"}).hints == Hints(None, None, None)
     assert one_tool({"type": "object"}, annotations={"readOnlyHint": False}).hints == Hints(False, None, None)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from salvor_admin.domain import argument_schemas, closed_schemas, drafting, drift, hidden_text
+from salvor_admin.domain import argument_schemas, closed_schemas, drafting, drift, hidden_text, tool_ids
 from salvor_admin.domain.drafting import ListedTool
 from salvor_admin.domain.findings.finding import Finding, Severity
 from salvor_admin.domain.grants import ToolGrant, is_blank
@@ -62,6 +62,14 @@ def _in_names(listed: ListedTool, names: _Names) -> Iterator[Finding]:
             "/name",
             "Another tool of this server has the same name but for capital letters.",
             "Look twice which of them is meant; they are two tools.",
+        )
+    if listed.tool.is_consultation:
+        yield Finding(
+            "server_alias_reserved",
+            Severity.BLOCK,
+            "/name",
+            f"The alias {tool_ids.AGENT_SERVER} means other agents of the plane, so no call would ever reach this server.",
+            "Give the server another alias.",
         )
     wire_name = listed.tool.wire_name
     if len(wire_name.encode()) > PORTABLE_NAME_LENGTH or not wire_name[:1].isalpha():
