@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -213,10 +212,7 @@ def read_fields(form: OutputForm, typed: Mapping[str, str]) -> Json:
 
 def read_raw(text: str) -> Json:
     """The output that JSON text says, nothing doubled, no number that storing would change."""
-    value = strict_json.read_strict(text.encode("utf-8", "surrogatepass"), max_depth=strict_json.MAX_VALUE_DEPTH)
-    for spelling in _number_spellings(text):
-        _refuse_change(spelling, value_of=spelling)
-    return value
+    return strict_json.read_strict(text.encode("utf-8", "surrogatepass"), max_depth=strict_json.MAX_VALUE_DEPTH)
 
 
 def _read_members(fields: tuple[FormField, ...], typed: Mapping[str, str], faults: dict[str, str]) -> dict[str, Json]:
@@ -289,7 +285,7 @@ def _scalar(kind: FieldKind, text: str) -> Json:
         raise _fault(
             f"{_cut(text)} is no number as JSON spells it; write it like 12.5, with a point and no separators."
         )
-    return _refuse_change(text, value_of=text)
+    return _kept_number(text)
 
 
 def _plain_text(text: str) -> str:
@@ -298,23 +294,12 @@ def _plain_text(text: str) -> str:
     return text
 
 
-def _refuse_change(spelling: str, *, value_of: str) -> Json:
-    value = strict_json.read_strict(value_of.encode())
-    kept = canonical.text(value)
-    if Decimal(kept) != Decimal(spelling):
-        raise _fault(
-            f"The number {_cut(spelling)} would be stored as {kept}, which is another one; shorten it, or send it as text "
-            "where the schema lets you."
-        )
-    return value
-
-
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|' + _NUMBER.pattern, re.DOTALL)
-
-
-def _number_spellings(text: str) -> Iterator[str]:
-    """The numbers of a text that was read as JSON."""
-    return (token[0] for token in _TOKENS.finditer(text) if token[0][0] != '"')
+def _kept_number(text: str) -> Json:
+    try:
+        return strict_json.read_strict(text.encode())
+    except Refusal as refusal:
+        why = refusal.message.removeprefix("At the top: ")
+        raise _fault(why[:1].upper() + why[1:]) from None
 
 
 def _fault(message: str) -> Refusal:

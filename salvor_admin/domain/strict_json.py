@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
+from decimal import Decimal, InvalidOperation
 from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
@@ -279,8 +280,26 @@ def _strict_integer(text: str) -> Any:
     raise _Undecided(f"the integer {_short(text)} is outside the 64-bit range; send it as a string")
 
 
+def is_kept(spelling: str, number: float) -> bool:
+    """Whether the double read from this spelling is the very number that was written."""
+    try:
+        return Decimal(spelling) == Decimal(repr(number))
+    except InvalidOperation:
+        # An exponent beyond what is reckoned with: nothing but zero stays what it is.
+        return re.search("[1-9]", spelling.lower().partition("e")[0]) is None
+
+
+def _strict_float(text: str) -> float:
+    number = _float(text)
+    if not is_kept(text, number):
+        raise _Undecided(
+            f"the number {_short(text)} would be stored as {number!r}, which is another one; shorten it, or send it as a string"
+        )
+    return number
+
+
 _decode_strictly = json.JSONDecoder(
-    parse_float=_float, parse_int=_strict_integer, parse_constant=_constant, object_pairs_hook=_pairs_once
+    parse_float=_strict_float, parse_int=_strict_integer, parse_constant=_constant, object_pairs_hook=_pairs_once
 ).decode
 
 
@@ -295,7 +314,7 @@ def _or_fault(read_one: Any) -> Any:
 
 
 _decode_with_faults = json.JSONDecoder(
-    parse_float=_or_fault(_float),
+    parse_float=_or_fault(_strict_float),
     parse_int=_or_fault(_strict_integer),
     parse_constant=_or_fault(_constant),
     object_pairs_hook=_Pairs,
