@@ -148,11 +148,10 @@ class _Scanner(Scanner):
         if token.end_mark.line > token.start_mark.line:
             lines = _LINE_BREAK.split(self.reader.buffer[token.start_mark.index : token.end_mark.index])
             for before, line in pairwise(lines):
-                if style == '"' and (len(before) - len(before.rstrip("\\"))) % 2:
-                    continue
+                joined = style == '"' and (len(before) - len(before.rstrip("\\"))) % 2 == 1
                 held = line.lstrip(" ")
-                strays = held.startswith("\t") or not (self.flow_level or held == "" or held.startswith(style))
-                if strays and len(line) - len(held) <= self.indent:
+                free = joined or bool(self.flow_level) or held == "" or held.startswith(style)
+                if len(line) - len(held) <= self.indent and (held.startswith("\t") or not free):
                     why = "a line of a quoted text begins no further in than what holds it"
                     raise ScannerError("while scanning a quoted scalar", None, why, token.start_mark)
         return token

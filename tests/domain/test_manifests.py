@@ -181,6 +181,7 @@ def test_a_text_over_several_lines_means_what_agentplane_reads_in_it(written, me
         "v:\n  - 'a\n  b'",
         "v:\n  w: 'a\n\t\n   b'",
         "v:\n  w: ['a\n\tb']",
+        'v:\n  w: "a\\\n \tb"',
         "v: [-]",
         "v: [-, a]",
     ],
