@@ -167,6 +167,17 @@ def _cannot_differ(schema: Any) -> bool:
     return schema.get("type") == "boolean" or "const" in schema or (isinstance(values, list) and len(values) == 1)
 
 
+def _taken_for_another(tool: ClientTool) -> Iterator[Finding]:
+    if why := tool_names.taken_for_another(tool.name):
+        yield Finding(
+            "name_taken_for_another",
+            Severity.WARN,
+            "/name",
+            f"The name {why}. Names are compared letter by letter.",
+            "Write the name anew from the keyboard, in the letters of one script.",
+        )
+
+
 def _keyword_unenforced(tool: ClientTool) -> Iterator[Finding]:
     for side, schema in _sides(tool):
         for place, what in unenforced.ignored(schema, f"/{side}"):
@@ -204,6 +215,7 @@ _RULES: Final[tuple[Callable[[ClientTool], Iterator[Finding]], ...]] = (
     _output_accepts_anything,
     _identity_leaves_out,
     _effect_belied,
+    _taken_for_another,
     _keyword_unenforced,
 )
 

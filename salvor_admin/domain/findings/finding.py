@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 #: Rises with every change of what is found; stored beside each finding.
-RULE_SET: Final = 2
+RULE_SET: Final = 3
 
 MOST_OF_A_KIND: Final = 20
 

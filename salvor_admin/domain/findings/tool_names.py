@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -65,6 +66,24 @@ _NAMING: Final = _set("id ids no nr number ref reference iban bic email address 
 def words(name: str) -> list[str]:
     """A name's words in lower case: `payout.createNow` is payout, create, now."""
     return [word.casefold() for piece in _HUMP.sub(" ", name).split() for word in _WORD.findall(piece)]
+
+
+#: Scripts whose letters look alike; in one word they are mixed by mistake, or to be taken for another word.
+_LOOK_ALIKE: Final = ("LATIN", "CYRILLIC", "GREEK", "COPTIC")
+
+
+def taken_for_another(name: str) -> str | None:
+    """Why a name can be read as one that it is not, although nothing in it is hidden; None when it cannot."""
+    if name != unicodedata.normalize("NFC", name):
+        return "spells an accented letter as letter and accent, so one that looks the same is another name"
+    if name != name.strip() or "  " in name:
+        return "begins or ends with a space, or holds two together, which nobody sees"
+    for word in _WORD.findall(name):
+        scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word} & set(_LOOK_ALIKE)
+        if len(scripts) > 1:
+            kinds = " and ".join(sorted(script.capitalize() for script in scripts))
+            return f"mixes {kinds} letters in “{word}”, and some of them look alike"
+    return None
 
 
 def promised_change(name: str) -> str | None:

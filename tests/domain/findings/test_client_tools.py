@@ -170,6 +170,9 @@ FOUND: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] = 
         {"input_schema": an_object("sku", sku={"type": "string", "maxLength": 3.0})},
         ("keyword_unenforced", "warn", "/input_schema/properties/sku/maxLength"),
     ),
+    "a name with its accent apart": (STOCK, {"name": "cafe\u0301_stock"}, ("name_taken_for_another", "warn", "/name")),
+    "a name with one Cyrillic letter": (STOCK, {"name": "st\u043eck"}, ("name_taken_for_another", "warn", "/name")),
+    "a name that ends in a space": (STOCK, {"name": "stock_level "}, ("name_taken_for_another", "warn", "/name")),
     "a read that pays": (STOCK, {"name": "pay_invoice"}, ("effect_belied_by_name", "warn", "/effect")),
     "a read that sends": (STOCK, {"name": "sendEmail"}, ("effect_belied_by_name", "warn", "/effect")),
     "an idempotent tool that deletes": (
@@ -366,6 +369,12 @@ NOT_FOUND: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             }
         },
     ),
+    # names that could be taken for others
+    "an accented name": ("name_taken_for_another", STOCK, {"name": "caf\u00e9_stock"}),
+    "a Russian name with an abbreviation": ("name_taken_for_another", STOCK, {"name": "статус_API"}),
+    "a Greek name, and a unit": ("name_taken_for_another", STOCK, {"name": "απόθεμα 5 µm"}),
+    "a Persian name": ("name_taken_for_another", STOCK, {"name": "وضعیت_پرداخت\u200cها"}),
+    "words with single spaces": ("name_taken_for_another", STOCK, {"name": "stock level"}),
     # names
     "payment_status": ("effect_belied_by_name", STOCK, {"name": "payment_status"}),
     "refund_status": ("effect_belied_by_name", STOCK, {"name": "refund_status"}),
