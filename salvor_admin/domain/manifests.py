@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from salvor_admin.domain import agent_rules, agents, canonical, grant_rules, grants, oversight_rules, yaml_values
+from salvor_admin.domain import (
+    agent_rules,
+    agent_shapes,
+    agents,
+    canonical,
+    grant_rules,
+    grants,
+    oversight_rules,
+    yaml_values,
+)
 from salvor_admin.domain.agents import Agent
 from salvor_admin.domain.grants import ToolGrant
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.shapes import Place
 from salvor_admin.domain.strict_json import Json
 
-MANIFEST = agents.document_shape(grants.GRANT)
+MANIFEST = agent_shapes.document_shape(grants.GRANT)
 
 
 @dataclass(frozen=True)
