@@ -117,6 +117,25 @@ def test_a_protected_field_that_the_schema_cannot_carry_refuses_every_call():
     assert codes(grant(LISTED, arguments=optional))["field_optional"] == "note"
 
 
+@pytest.mark.parametrize(
+    ("member", "values", "is_found"),
+    [
+        ({"type": "string", "enum": ["L1", "L2"]}, ("L1",), False),
+        ({"type": "string", "enum": ["L2"]}, ("L1",), True),
+        ({"type": "integer"}, ("L1", 2.5), True),
+        ({"type": "integer"}, ("L1", 2), False),
+        ({"$ref": "#/$defs/P"}, ("L1",), False),
+        (True, ("L1",), False),
+    ],
+)
+def test_a_list_of_values_that_the_schema_never_admits_refuses_every_call(member, values, is_found):
+    schema = {"type": "object", "additionalProperties": False, "required": ["id"], "properties": {"id": member}}
+    schema["$defs"] = {"P": {"type": "integer"}}
+    granted = grant(ProtectedField("/id", one_of=values), arguments=schema)
+    assert (codes(granted) == {"menu_not_in_schema": "block"}) is is_found
+    assert not is_found or decided(granted, agent("tool://loans/extend")) == "refuse"
+
+
 def test_a_schema_that_checks_nothing_is_pointed_out():
     assert codes(grant(LISTED, arguments={"type": "banana"}))["arguments_no_schema"] == "block"
     assert codes(grant(LISTED, arguments=7))["arguments_no_schema"] == "block"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from salvor_admin.domain import argument_schemas, hidden_text, tool_ids
+from salvor_admin.domain import argument_schemas, canonical, hidden_text, tool_ids
 from salvor_admin.domain.agents import Agent
 from salvor_admin.domain.findings.finding import Finding, Severity, first_of_each_kind
 from salvor_admin.domain.grants import ProtectedField, ToolGrant
 from salvor_admin.domain.labels import Sensitivity, highest
 from salvor_admin.domain.manifests import Manifest
-from salvor_admin.domain.strict_json import pointer
+from salvor_admin.domain.strict_json import Json, pointer
 
+LONGEST_MENU = 50
+_REFERS = re.compile(r'"\$(?:ref|dynamicRef|recursiveRef|id)"')
 _MODEL_WRITES = ("tool-calling",)
 
 
@@ -250,6 +253,29 @@ def _in_arguments(grant: ToolGrant, at: str, room: argument_schemas.Room) -> Ite
                 f"`{first}` may be left out by the schema, but a call without it is refused at the sink.",
                 "List it as required, so that the model is told.",
             )
+        if first is not None and field.path == pointer("", first):
+            yield from _menu(
+                field, properties.get(first), grant.arguments, pointer(f"{at}/protected_fields", index), room
+            )
+
+
+def _menu(field: ProtectedField, member: Json, whole: Json, at: str, room: argument_schemas.Room) -> Iterator[Finding]:
+    """A list of values of which the schema admits none; a member that refers elsewhere is not judged by itself."""
+    if not 0 < len(field.one_of) <= LONGEST_MENU or not isinstance(member, dict):
+        return
+    if _REFERS.search(canonical.text(member)):
+        return
+    alone = {"$schema": whole["$schema"], **member} if "$schema" in whole else member
+    if room.problem(alone) is not None or room.is_used_up:
+        return
+    if all(argument_schemas.violation(alone, value) is not None for value in field.one_of):
+        yield Finding(
+            "menu_not_in_schema",
+            Severity.BLOCK,
+            f"{at}/one_of",
+            f"The schema admits none of the values listed for {field.path}, so every call is refused by the one or the other.",
+            "Make the list and the schema say the same.",
+        )
 
 
 def _odd_scalars(manifest: Manifest) -> Iterator[Finding]:
