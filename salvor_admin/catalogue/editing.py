@@ -198,7 +198,8 @@ def _save(
     if submit:
         reason = reviews_services.needed_reason(reason)
     raw = _without_returns(form.cleaned_data["toml"]).encode() if isinstance(form, TomlForm) else None
-    begun_from = str(begun.get("begun_from", ""))
+    # A new tool begins from nothing: sent twice, or under a name that is taken, it is no revision of what is there.
+    begun_from = "0" if revision is None else str(begun.get("begun_from", ""))
     saved = reviews_services.save_revision(
         actor=actor,
         kind=Kind.CLIENT_TOOL.value,

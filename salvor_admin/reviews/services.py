@@ -59,7 +59,7 @@ def save_revision(
     """Stores a new revision, always a new row. An open change of that document takes it up, and verdicts on it are void.
 
     Raises the kind's own refusals; `stale_base` when `base_revision` is no longer what is live, or `begun_from` is no
-    longer the newest revision.
+    longer the newest revision (0: there is none yet).
     """
     people_access.require_scope(actor, Scope.DRAFT, "saving a revision")
     reading = documents.read(kind, body)
@@ -95,6 +95,14 @@ def save_revision(
         )
     if begun_from is not None and begun_from != document.last_revision_number:
         newest = Revision.objects.select_related("author").get(document=document, number=document.last_revision_number)
+        if begun_from == 0:
+            raise Refusal(
+                "stale_base",
+                f"There is a {document.label} already: {newest.author.name} saved revision {newest.number} of it. Nothing was "
+                "saved; open that one and edit it.",
+                place="name",
+                details={"newest_revision": newest.number},
+            )
         raise Refusal(
             "stale_base",
             f"{newest.author.name} saved revision {newest.number} while you worked on revision {begun_from}; nothing was "

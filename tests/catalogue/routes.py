@@ -10,7 +10,12 @@ ADA, ROOT = frozenset({"ada"}), frozenset({"root"})
 ROUTES = [
     Route("catalogue:tools"),
     Route("catalogue:new_tool"),
-    Route("catalogue:new_tool", "POST", ADA, form=lambda scene: {"toml": REFUND_CARD.decode()}),
+    Route(
+        "catalogue:new_tool",
+        "POST",
+        ADA,
+        form=lambda scene: {"toml": REFUND_CARD.decode().replace("refund_card", "refund_cash")},
+    ),
     Route("catalogue:export_all", is_page=False),
     Route("catalogue:export_one", kwargs=lambda scene: {"document_id": scene.document.pk}, is_page=False),
     Route("catalogue:check", "POST", form=lambda scene: {"toml": REFUND_CARD.decode()}, status=200),

@@ -11,7 +11,7 @@ from salvor_admin.audit.models import Entry
 from salvor_admin.people.access import Actor
 from salvor_admin.reviews.models import ChangeRequest, Document, Revision
 from tests.catalogue.pages import field_errors, path, query_count, signed_in
-from tests.reviews.factories import REFUND_CARD, a_published_tool, a_revision, a_submitted_change
+from tests.reviews.factories import REFUND_CARD, a_published_tool, a_revision, a_submitted_change, an_approved_change
 
 pytestmark = pytest.mark.django_db
 
@@ -211,6 +211,20 @@ def test_what_somebody_saved_meanwhile_is_not_written_over(ada: Actor) -> None:
     assert answer.status_code == 422
     assert "saved revision 2 while you worked on revision 1" in answer.content.decode()
     assert stored() == before
+
+
+@pytest.mark.parametrize("act", ["save", "submit"])
+def test_a_new_tool_sent_twice_or_under_a_taken_name_is_no_revision_of_what_is_there(
+    ada: Actor, grace: Actor, act: str
+) -> None:
+    """Whoever drafts a new tool does not know of the other, so its open change and verdicts stay as they are."""
+    request = an_approved_change(author=ada, reviewer=grace)
+    before = stored()
+    answer = signed_in(ada).post(path(ada, "catalogue:new_tool"), {**FIELDS, "act": act, "reason": "New."})
+    assert (answer.status_code, stored()) == (422, before)
+    assert "There is a refund_card already" in field_errors(answer.content.decode(), "name")[0]
+    request.refresh_from_db()
+    assert request.state == "approved"
 
 
 def test_another_name_is_another_tool(ada: Actor) -> None:
