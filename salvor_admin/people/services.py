@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from salvor_admin.audit import services as audit
+from salvor_admin.domain import hidden_text
 from salvor_admin.domain.refusals import Refusal
 from salvor_admin.domain.rights import TOKEN_SCOPES, Role, known_roles
 from salvor_admin.outbox import services as outbox
@@ -24,6 +25,7 @@ from salvor_admin.web.clock import database_now
 
 WORKSPACE_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,59}\Z")
+LONGEST_NAME = 120
 #: A personal token is not under MFA, so it never outlives a day.
 LONGEST_PERSONAL_TOKEN = timedelta(hours=24)
 
@@ -102,6 +104,16 @@ def _roles(names: Iterable[str]) -> list[Role]:
     return roles
 
 
+def _full_name(text: str) -> str:
+    """A name as it is shown beside every decision: on one line, and nothing in it that cannot be seen."""
+    name = " ".join(text.split())
+    if len(name) > LONGEST_NAME or hidden_text.count_hidden(name):
+        raise Refusal(
+            "bad_name", f"A full name holds at most {LONGEST_NAME} characters, none of them invisible.", place="name"
+        )
+    return name
+
+
 @transaction.atomic
 def create_person(
     *,
@@ -124,6 +136,7 @@ def create_person(
             f"{username!r} is no user name: letters, digits and . _ @ + - only, 1 to 60, starting with a letter or digit.",
             place="username",
         )
+    name = _full_name(name)
     now = database_now()
     password: str | None = None
     if person is not None and not person.is_active:

@@ -68,6 +68,17 @@ def test_a_name_that_differs_in_case_alone_is_the_same_person(ada: Actor, root: 
     assert refused(lambda: services.create_person(username="ADA", roles=[], actor=root)).code == "person_exists"
 
 
+@pytest.mark.parametrize("name", ["Grace\u200b Okafor", "Root\u202e", "a\0b", "x" * 121])
+def test_a_full_name_that_cannot_be_seen_as_it_is_is_refused(root: Actor, name: str) -> None:
+    refusal = refused(lambda: services.create_person(username="bo", name=name, roles=[], actor=root))
+    assert (refusal.code, refusal.place) == ("bad_name", "name")
+
+
+def test_a_full_name_stands_on_one_line(root: Actor) -> None:
+    made = services.create_person(username="bo", name=" Bo\r\n  Berg ", roles=[], actor=root)
+    assert made.person.name == "Bo Berg"
+
+
 def test_a_role_nobody_knows_is_refused_by_name(root: Actor) -> None:
     refusal = refused(lambda: services.create_person(username="bo", roles=["boss"], actor=root))
     assert (refusal.code, "boss" in refusal.message) == ("unknown_role", True)
