@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 import psycopg
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from psycopg import errors, pq
 
 NEVER_BY_ITSELF: Final = 2**31
@@ -43,18 +43,21 @@ def run(statement: Statement, values: Mapping[str, Any]) -> list[Row]:
     """The rows of a statement, every value as the server's text; what the cursor does on top costs as much as Python
     needs for the rest of a request."""
     parameters = [_SPELL[type(value)](value) for value in map(values.__getitem__, statement.names)]
+    # Asked for once: Django looks the thread's connection up anew whenever its proxy is touched.
+    database = connections[DEFAULT_DB_ALIAS]
     for attempt in (1, 2):
-        connection.ensure_connection()
-        raw = cast("psycopg.Connection[Any]", connection.connection)
+        database.ensure_connection()
+        raw = cast("psycopg.Connection[Any]", database.connection)
         try:
-            result = _sent(raw, statement, parameters)
+            result = _sent(raw, statement, parameters, is_in_block=database.in_atomic_block)
         except psycopg.OperationalError:
             # A connection that died since the last request is found out here; nothing of ours was under way on it.
-            if attempt == 2 or connection.in_atomic_block or not raw.broken or not statement.repeatable:
+            if attempt == 2 or database.in_atomic_block or not raw.broken or not statement.repeatable:
                 raise
-            connection.close()
+            database.close()
             continue
-        return [tuple(result.get_value(at, column) for column in range(result.nfields)) for at in range(result.ntuples)]
+        value, columns = result.get_value, range(result.nfields)
+        return [tuple([value(at, column) for column in columns]) for at in range(result.ntuples)]
     raise AssertionError
 
 
@@ -78,12 +81,16 @@ def execute(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         raise
 
 
-def _sent(raw: psycopg.Connection[Any], statement: Statement, parameters: list[bytes | None]) -> pq.abc.PGresult:
+def _sent(
+    raw: psycopg.Connection[Any], statement: Statement, parameters: list[bytes | None], *, is_in_block: bool
+) -> pq.abc.PGresult:
     session = raw.pgconn
-    if connection.in_atomic_block:
+    if is_in_block:
         # A rolled back block may take prepared statements with it, and there is no trying again inside one.
         return _checked(raw, session.exec_params(statement.sql, parameters))
-    prepared = raw.__dict__.setdefault("_ledger_statements", set())
+    prepared = raw.__dict__.get("_ledger_statements")
+    if prepared is None:
+        prepared = raw.__dict__["_ledger_statements"] = set()
     for attempt in (1, 2):
         if statement not in prepared:
             _checked(raw, session.prepare(statement.name, statement.sql))

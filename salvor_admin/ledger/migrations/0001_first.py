@@ -165,6 +165,7 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
+                        db_constraint=False,
                         db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="events",
@@ -274,34 +275,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(fields=("workspace", "run_id"), name="one_run_per_id"),
-        ),
-        migrations.AddConstraint(
-            model_name="run",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("first_recorded_at__isnull", True), ("next_seq", 0)),
-                    models.Q(
-                        ("first_recorded_at__isnull", False), ("last_recorded_at__isnull", False), ("next_seq__gt", 0)
-                    ),
-                    _connector="OR",
-                ),
-                name="run_head_has_times",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="run",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("lease_hash__isnull", True),
-                    models.Q(
-                        ("last_driver__isnull", False),
-                        ("lease_seen_at__isnull", False),
-                        ("lease_ttl_seconds__isnull", False),
-                    ),
-                    _connector="OR",
-                ),
-                name="run_lease_is_whole",
-            ),
         ),
         migrations.AddIndex(
             model_name="leaseend",
