@@ -180,8 +180,8 @@ _INTENT: Final = """
     publication, runtime_id, recorded_at, waits_at, listed_at, standing, closed_at, refusals, likeness, subject)
   SELECT %(intent)s::uuid, %(workspace)s::bigint, id, %(e_seq)s::bigint, %(tool)s::text, %(effect)s::text, %(key)s::text,
     %(holds_claim)s::boolean, %(revision)s::bigint, %(publication)s::integer, %(runtime)s::uuid, at,
-    at + %(patience)s::integer * interval '1 second', CASE WHEN %(patience)s::integer = 0 THEN at END,
-    {standing}, {closed}, 0, %(likeness)s::bytea, %(subject)s::text FROM moved
+    at + %(patience)s::integer * interval '1 second', {listed}, {standing}, {closed}, 0,
+    %(likeness)s::bytea, %(subject)s::text FROM moved
 )
 """
 
@@ -199,14 +199,18 @@ _BATCH: Final = """
 # That the call is open is the head's to say; asked here, it would tempt the planner into an index of all open calls.
 _CLOSED: Final = """
 , closed AS (
-  UPDATE ledger_intent SET standing = 'completed', closed_at = at FROM moved
+  UPDATE ledger_intent SET standing = 'completed', closed_at = at, listed_at = coalesce(listed_at, at) FROM moved
   WHERE run_id = moved.id AND seq = %(intent_seq)s::bigint
 )
 """
 _APPEND_ONE: Final = Statement(_MOVED + _LAST)
 _APPEND_BATCH: Final = _HEAD + _BEGINNING + _IF_STILL + _BATCH + _DONE
-_OPEN_CALL: Final = Statement(_MOVED + _ONE + _INTENT.format(standing="'open'", closed="NULL::timestamptz") + _DONE)
-_COPY_CALL: Final = Statement(_MOVED + _ONE + _TWO + _INTENT.format(standing="'copied'", closed="at") + _DONE)
+_OPEN: Final = _INTENT.format(
+    standing="'open'", closed="NULL::timestamptz", listed="CASE WHEN %(patience)s::integer = 0 THEN at END"
+)
+_COPIED: Final = _INTENT.format(standing="'copied'", closed="at", listed="at")
+_OPEN_CALL: Final = Statement(_MOVED + _ONE + _OPEN + _DONE)
+_COPY_CALL: Final = Statement(_MOVED + _ONE + _TWO + _COPIED + _DONE)
 _CLOSE_CALL: Final = Statement(_MOVED + _CLOSED + _LAST)
 _KEEP_REPORT: Final = """
 WITH seen AS (

@@ -140,7 +140,8 @@ class Intent(models.Model):
     )
     recorded_at = models.DateTimeField()
     waits_at = models.DateTimeField()
-    # When the call was put where search finds it: once it waits, so that those which never do cost nothing there.
+    # When the call was put where search finds it: once it waits, so that those which never do cost nothing there. A
+    # call that was closed before is taken as listed then, so that the planner sees how few are not.
     listed_at = models.DateTimeField(null=True)
     # open, then one of: completed (the client's report), settled (a person), copied (answered from the record),
     # abandoned.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeVar
 
-from django.db.models.functions import Now
+from django.db.models import Value
+from django.db.models.functions import Coalesce, Now
 
 from salvor_admin.domain import append_guard, canonical, keys, leases, ledger, model_calls
 from salvor_admin.domain.client_tools import ABSENT, ClientTool
@@ -377,7 +378,9 @@ def _append(run: Run, decision: CallDecision, *, at: datetime) -> ClosedCall:
 
 
 def _close_intent(run: Run, standing: str, at: datetime) -> None:
-    Intent.objects.filter(run=run, standing="open").update(standing=standing, closed_at=at)
+    Intent.objects.filter(run=run, standing="open").update(
+        standing=standing, closed_at=at, listed_at=Coalesce("listed_at", Value(at))
+    )
 
 
 def _drop_lease(run: Run, how: str, at: datetime) -> None:

@@ -118,10 +118,10 @@ FROM facts, unnest(%(runs)s::bigint[]) AS run, generate_series(0, %(length)s - 1
 """
 DRIVEN_INTENTS: LiteralString = """
 INSERT INTO ledger_intent (id, workspace_id, run_id, seq, tool, effect, idempotency_key, holds_claim, revision_id,
-  publication, runtime_id, recorded_at, waits_at, standing, closed_at, refusals, likeness, subject)
+  publication, runtime_id, recorded_at, waits_at, listed_at, standing, closed_at, refusals, likeness, subject)
 SELECT gen_random_uuid(), workspace, run, seq, %(tool)s, 'write',
   'sha256:' || encode(sha256((run || '-' || seq)::bytea), 'hex'), true, d.live_revision_id, publication, runtime,
-  at, at + interval '15 minutes', 'completed', at, 0, sha256((run || '-' || seq)::bytea),
+  at, at + interval '15 minutes', at, 'completed', at, 0, sha256((run || '-' || seq)::bytea),
   '[["order_id","\\"ord_' || run || '_' || seq || '\\""],["amount_cents","12900"]]'
 FROM facts JOIN reviews_document d ON d.workspace_id = workspace AND d.label = %(tool)s,
   unnest(%(runs)s::bigint[]) AS run, generate_series(2, %(length)s - 1, 2) AS seq
@@ -167,7 +167,7 @@ INSERT INTO ledger_intent (id, workspace_id, run_id, seq, tool, effect, idempote
   publication, runtime_id, recorded_at, waits_at, listed_at, standing, closed_at, refusals, likeness, subject)
 SELECT md5('call' || n)::uuid, workspace, 1000000 + n, 1, d.label, 'write',
   'sha256:' || encode(sha256(n::text::bytea), 'hex'), true, d.live_revision_id, publication, runtime,
-  at - n * %(step)s * interval '1 second', at - n * %(step)s * interval '1 second', CASE WHEN n %% 10 < 2 THEN at END,
+  at - n * %(step)s * interval '1 second', at - n * %(step)s * interval '1 second', at,
   CASE n %% 10 WHEN 0 THEN 'open' WHEN 1 THEN 'settled' ELSE 'completed' END,
   CASE WHEN n %% 10 > 0 THEN at END, 0, sha256(n::text::bytea),
   '[["order_id","\\"ord_' || lpad(n::text, 12, '0') || '\\""],["amount_cents","12900"]]'

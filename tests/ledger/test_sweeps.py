@@ -71,8 +71,10 @@ def test_a_call_that_waits_is_listed_once_and_a_young_one_is_not(driver: Driver)
 def test_a_closed_call_is_neither_surfaced_nor_listed(driver: Driver) -> None:
     assert driver.report({"provider_refund_id": "re_1", "amount_cents": 5000}) is None
     lapse(driver)
+    closed = Intent.objects.get()
+    assert closed.listed_at == closed.closed_at is not None
     assert tasks.notice_lapsed_leases() == 0
-    assert Intent.objects.get().listed_at is None
+    assert Intent.objects.get() == closed
 
 
 @pytest.mark.django_db(transaction=True)
