@@ -62,7 +62,8 @@ def database_from_url(url: str) -> dict[str, Any]:
         "DISABLE_SERVER_SIDE_CURSORS": False,
         "OPTIONS": {
             "connect_timeout": 5,
-            "options": "-c statement_timeout=30000 -c lock_timeout=10000 -c random_page_cost=1.1",
+            "options": "-c statement_timeout=30000 -c lock_timeout=10000 -c random_page_cost=1.1 "
+            "-c max_parallel_workers_per_gather=0",
             **query,
         },
     }

@@ -24,7 +24,7 @@ from salvor_admin.reviews.models import Document
 from salvor_admin.settlement import access, search
 from salvor_admin.settlement.evidence import PRESENT_FOR
 from salvor_admin.settlement.models import Case, Claim, Presence, Settlement
-from salvor_admin.settlement.search import Found
+from salvor_admin.settlement.search import BY_DUE, Found
 from salvor_admin.web.pagination import Page, keyset_page
 
 COUNTED_TO: Final = 1000
@@ -32,7 +32,6 @@ COUNTED_TO: Final = 1000
 STATES: Final = ("open", "waiting", "claimed", "mine", "overdue", "decided", "all")
 LATEST_SEARCHED: Final = 2000
 """How many answered calls a search looks through, the latest first."""
-BY_DUE: Final = ("waits_at", "id")
 BY_DECISION: Final = ("-decided_at", "-id")
 
 
@@ -128,7 +127,7 @@ def open_calls(actor: Actor, wanted: CallFilter, *, now: datetime) -> Found:
         rows = rows.filter(pk__in=standing.values("case__intent_id"))
     elif wanted.state == "overdue":
         rows = rows.filter(waits_at__lt=now - _answer_time(actor.workspace))
-    return search.among_open(rows, wanted.q) if wanted.q else Found(rows, is_many=False)
+    return search.among_open(rows, wanted.q) if wanted.q else Found(rows)
 
 
 def calls(actor: Actor, wanted: CallFilter, *, now: datetime, cursor: str | None = None, limit: int = 50) -> CallPage:
@@ -137,13 +136,14 @@ def calls(actor: Actor, wanted: CallFilter, *, now: datetime, cursor: str | None
         return _decided(actor, wanted, now=now, cursor=cursor, limit=limit)
     if wanted.state == "all" or wanted.run:
         order = ("seq", "id") if wanted.run else ("id",)
-        found = Found(_matching(actor, access.intents(actor), wanted), is_many=False)
+        found = Found(_matching(actor, access.intents(actor), wanted))
         if wanted.q:
-            found = Found(search.among_some(found.rows, wanted.q), is_many=not wanted.run)
+            some = search.among_some(found.rows, wanted.q)
+            found = Found(some) if wanted.run else Found(some, COUNTED_TO, more=True)
     else:
         found, order = open_calls(actor, wanted, now=now), BY_DUE
     page = keyset_page(_related(found.rows), order, cursor=cursor, limit=limit)
-    number, more = (COUNTED_TO, True) if found.is_many else _count(found.rows)
+    number, more = (found.number, found.more) if found.number is not None else _count(found.rows)
     return CallPage(rows_of(actor, page.rows, now=now), page.next_cursor, number, more)
 
 

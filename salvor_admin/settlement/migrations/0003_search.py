@@ -4,7 +4,7 @@ from django.db import migrations
 
 TERMS = """
 CREATE FUNCTION call_terms(subject text, idempotency_key text) RETURNS tsvector
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1000 AS $$
     SELECT array_to_tsvector(ARRAY(
         SELECT lower(left(term, 200))
         FROM (
