@@ -78,8 +78,10 @@ def _next_message() -> tuple[int, int] | None:
 def _spread(message_id: int, attempts: int) -> int:
     try:
         with transaction.atomic():
+            # Waits for the row: whoever looked for a turn at the same moment may hold it for an instant, and passing it over
+            # would put the message off by a whole pause.
             message = (
-                Message.objects.select_for_update(skip_locked=True, of=("self",))
+                Message.objects.select_for_update(of=("self",))
                 .select_related("workspace")
                 .filter(pk=message_id, attempts=attempts, delivered_at__isnull=True, parked_at__isnull=True)
                 .first()

@@ -143,8 +143,9 @@ def _close(rows: Sequence[Delivery], standing: Standing, now: datetime, words: s
 @transaction.atomic
 def _send(turn: _Turn, connection: BaseEmailBackend) -> _End:
     """Writes and sends one mail while its rows are locked: nobody else sends them, and what was sent is marked so."""
+    # Waits for its rows: whoever looked for a turn at the same moment may hold them for an instant.
     taken = (
-        Delivery.objects.select_for_update(skip_locked=True, of=("self",))
+        Delivery.objects.select_for_update(of=("self",))
         .select_related("workspace", "person", "message", "notice__intent__run", "notice__intent__runtime")
         .filter(pk__in=list(turn.attempts), standing=Standing.QUEUED.value)
         .order_by("id")

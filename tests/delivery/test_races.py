@@ -28,6 +28,7 @@ def test_workers_at_once_spread_each_message_and_send_each_mail_once(reachable: 
             a_submitted_change(author=ada, name=name)
         mail.outbox.clear()
         results = at_once(*[queueing.empty_outbox] * THREADS)
+        assert [result for result in results if isinstance(result, Exception)] == []
         assert sum(result for result in results if isinstance(result, int)) == len(names)
         results = at_once(*[sending.send_mail] * THREADS)
         assert [result for result in results if isinstance(result, Exception)] == []
